@@ -1,0 +1,90 @@
+# pg_noisyneighbor
+#
+#	make && sudo make install      build and install for the PostgreSQL of PG_CONFIG
+#	make demo                      a full run on a throw-away server, in about three minutes
+#	make test                      every test, on throw-away servers
+#	make bench                     measurements against peers
+#	make docs                      write docs/views.md from the comments in the catalog
+#	make indent                    format the C sources as PostgreSQL does
+#
+# PG_CONFIG=/path/to/pg_config chooses another PostgreSQL; WERROR=1 makes warnings errors.  "demo" and
+# "test" install what they need first, so this file must be readable before PGXS is there.
+
+EXTENSION = pg_noisyneighbor
+MODULE_big = pg_noisyneighbor
+EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+SOURCE_HEADERS = $(wildcard src/*.h src/*/*.h)
+
+SQL_PIECES = $(sort $(wildcard sql/[0-9]*.sql))
+DATA_built = $(EXTENSION)--$(EXTVERSION).sql
+DATA = $(wildcard sql/$(EXTENSION)--*--*.sql)
+
+PG_CPPFLAGS = -I$(srcdir)/src -I$(libpq_srcdir)
+PG_CFLAGS = -pthread
+SHLIB_LINK = $(libpq) -pthread -lm
+
+# PostgreSQL's own headers do not pass -Wextra without these three.
+WARNINGS = -Wall -Wextra -Wdeclaration-after-statement \
+	-Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+ifdef WERROR
+PG_CFLAGS += $(WARNINGS) -Werror
+endif
+
+REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
+REGRESS_OPTS = --inputdir=test
+ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test --outputdir=.
+TAP_TESTS = 1
+PROVE_TESTS = test/t/*.pl
+EXTRA_CLEAN = test/unit/build bench/results
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+
+ifneq ($(wildcard $(PGXS)),)
+
+# A server that was built with LLVM wants bitcode from one certain clang, which may be missing here. Bitcode only
+# lets the server inline our functions, so go without.
+pg_global := $(dir $(PGXS))../Makefile.global
+pg_clang := $(shell sed -n 's/^CLANG *= *//p' $(pg_global))
+pg_llvm := $(shell sed -n 's/^LLVM_BINPATH *= *//p' $(pg_global))
+ifeq ($(and $(shell command -v $(pg_clang)),$(wildcard $(pg_llvm)/llvm-lto)),)
+override with_llvm = no
+endif
+
+include $(PGXS)
+
+# Few files and a fast compiler: every object depends on every header.
+$(OBJS) $(OBJS:.o=.bc): $(SOURCE_HEADERS)
+
+$(DATA_built): $(SQL_PIECES) $(EXTENSION).control
+	{ echo '-- Put together from sql/ by make: change the pieces there.'; cat $(SQL_PIECES); } >$@
+
+else
+
+all install clean:
+	@echo 'There is no PGXS of "$(PG_CONFIG)": install the PostgreSQL server headers' >&2
+	@echo '(Debian, Ubuntu: postgresql-server-dev-NN, or run test/setup), or set PG_CONFIG.' >&2
+	@false
+
+.PHONY: all install clean
+endif
+
+test:
+	@test/run
+
+demo:
+	@test/demo
+
+bench:
+	@bench/run
+
+docs:
+	@docs/generate
+
+indent:
+	@test/lint/format --fix
+
+.PHONY: test demo bench docs indent

@@ -1,0 +1,671 @@
+/*-------------------------------------------------------------------------
+ *
+ * conductor.c
+ *	  The background worker that owns a run.
+ *
+ * States: starting -> running -> completed | stopped | cancelled | failed | aborted.
+ *
+ *	 starting	claims the cluster-wide lock, records the run, registers every worker, waits
+ *				until all are ready and every client has connected.  A failure here leaves
+ *				nothing behind: no load, no row.
+ *	 running	gives one order after the other to the workers, waits until all have carried it
+ *				out, and commits each block as it ends.
+ *	 the end	tells the workers to go home, waits until they have, records the state.
+ *
+ * The conductor holds no snapshot and no lock on a table between its short transactions. It does
+ * not trust the workers: each wait has a bound, and a worker that is gone ends the
+ * run.  Nor do they trust it: the load ends with each order's time, and its exit
+ * callback stops the run however it ends.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <signal.h>
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgwriter.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/wait_event.h"
+
+#include "core/clock.h"
+#include "noise/stressor.h"
+#include "run/resources.h"
+#include "run/store.h"
+#include "server/worker.h"
+
+#define NN_TICK_MS			200		/* how often the conductor looks around */
+#define NN_START_BOUND_NS	(60 * NN_NS_PER_S)	/* to start workers and connect clients */
+#define NN_ANSWER_BOUND_NS	(15 * NN_NS_PER_S)	/* to answer after the end of a block */
+#define NN_HOME_BOUND_NS	(2 * NN_NS_PER_S)	/* to go home before being terminated */
+#define NN_LEAD_NS			(20 * NN_NS_PER_MS) /* from an order to its start */
+#define NN_BLOCK_OVERHEAD_NS (300 * NN_NS_PER_MS)	/* a guess, for the estimate of the end */
+
+typedef struct Conductor
+{
+	dsm_segment *segment;
+	NnShared   *shared;
+	BackgroundWorkerHandle **handles;
+	int			n_handles;
+	int			clients;		/* connected by the last PREPARE; -1: none */
+	bool		relation_changed;	/* an invalidation came: look whether our tables are still there */
+	NnFailure	failure;		/* of this run */
+	NnRunState	end_state;		/* that the failure asks for */
+} Conductor;
+
+static Conductor conductor;
+
+/* Everybody who waits for us. */
+static void
+wake_everybody(NnShared *shared)
+{
+	int			waiter;
+
+	for (int i = 0; i < shared->n_workers; i++)
+		if (pg_atomic_read_u32(&nn_shared_workers(shared)[i].pid) != 0)
+			nn_wake((int) pg_atomic_read_u32(&nn_shared_workers(shared)[i].procno));
+	SpinLockAcquire(&shared->mutex);
+	waiter = shared->waiter_procno;
+	SpinLockRelease(&shared->mutex);
+	nn_wake(waiter);
+}
+
+static void
+set_phase(NnShared *shared, const char *phase)
+{
+	SpinLockAcquire(&shared->mutex);
+	strlcpy(shared->phase, phase, sizeof(shared->phase));
+	SpinLockRelease(&shared->mutex);
+}
+
+static void
+set_state(NnShared *shared, NnRunState state)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->state = state;
+	SpinLockRelease(&shared->mutex);
+	wake_everybody(shared);
+}
+
+/* However the conductor ends, the workers go home and the caller learns of it. */
+static void
+conductor_exit(int code, Datum arg)
+{
+	NnShared   *shared = conductor.shared;
+	bool		ended;
+
+	(void) nn_shared_request_stop(shared, NN_STOP_FINISHED);
+	SpinLockAcquire(&shared->mutex);
+	ended = shared->state > NN_RUN_RUNNING;
+	if (!ended)
+	{
+		shared->state = NN_RUN_ABORTED;
+		shared->failure.sqlerrcode = ERRCODE_ADMIN_SHUTDOWN;
+		strlcpy(shared->failure.message, "the conductor of the run was terminated", NN_MESSAGE_LEN);
+	}
+	SpinLockRelease(&shared->mutex);
+	wake_everybody(shared);
+}
+
+static void
+relation_invalidated(Datum arg, Oid relid)
+{
+	conductor.relation_changed = true;
+}
+
+/* Note why the run ends; the first reason counts.  Returns false for the caller to return. */
+static bool
+give_up(NnRunState state, int sqlerrcode, const char *detail, const char *fmt,...)
+	pg_attribute_printf(4, 5);
+
+static bool
+give_up(NnRunState state, int sqlerrcode, const char *detail, const char *fmt,...)
+{
+	NnFailure  *failure = &conductor.failure;
+	va_list		args;
+
+	if (failure->sqlerrcode != 0)
+		return false;
+	va_start(args, fmt);
+	vsnprintf(failure->message, sizeof(failure->message), fmt, args);
+	va_end(args);
+	strlcpy(failure->detail, detail ? detail : "", sizeof(failure->detail));
+	failure->sqlerrcode = sqlerrcode;
+	conductor.end_state = state;
+	return false;
+}
+
+static const char *
+worker_role(const NnWorkerSlot *slot)
+{
+	return slot->kind == NN_WORKER_NOISE ? "noise" :
+		slot->kind == NN_WORKER_WORKLOAD ? "workload" : "sample";
+}
+
+/* Are all workers alive?  A failure of one is the failure of the run. */
+static bool
+check_workers(NnShared *shared)
+{
+	for (int i = 0; i < conductor.n_handles; i++)
+	{
+		NnWorkerSlot *slot = &nn_shared_workers(shared)[i];
+		NnWorkerState state = (NnWorkerState) pg_atomic_read_u32(&slot->state);
+		pid_t		pid;
+
+		if (state == NN_WORKER_FAILED)
+		{
+			pg_read_barrier();
+			if (conductor.failure.sqlerrcode == 0)
+			{
+				conductor.failure = slot->failure;
+				conductor.end_state = NN_RUN_FAILED;
+			}
+			return false;
+		}
+		if (state == NN_WORKER_GONE ||
+			GetBackgroundWorkerPid(conductor.handles[i], &pid) == BGWH_STOPPED)
+			return give_up(NN_RUN_ABORTED, ERRCODE_ADMIN_SHUTDOWN, NULL,
+						   "%s worker of the run ended unexpectedly (pid %u)",
+						   worker_role(slot), pg_atomic_read_u32(&slot->pid));
+	}
+	return true;
+}
+
+/*
+ * Sleep for a tick or until woken, or until until_ns (0: a tick), and look around.  False when
+ * the run is to end.
+ */
+static bool
+look_around(NnShared *shared, uint64 until_ns)
+{
+	long		timeout_ms = NN_TICK_MS;
+	uint64		now_ns = nn_now_ns();
+
+	if (until_ns != 0)
+		timeout_ms = until_ns <= now_ns ? 0 :
+			(long) Min((until_ns - now_ns) / NN_NS_PER_MS + 1, NN_TICK_MS);
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms,
+					 PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+
+	AcceptInvalidationMessages();
+	if (conductor.relation_changed)
+	{
+		conductor.relation_changed = false;
+		if (!nn_store_exists(shared))
+			return give_up(NN_RUN_FAILED, ERRCODE_UNDEFINED_TABLE, NULL,
+						   "extension \"%s\" was dropped while the run was on", NN_NAME);
+	}
+	if (nn_shared_stop_reason(shared) != NN_STOP_NONE)
+		return false;
+	if (nn_shared_must_stop(shared))
+		return give_up(NN_RUN_FAILED, ERRCODE_QUERY_CANCELED, NULL,
+					   "the run exceeded its hard deadline");
+	return check_workers(shared);
+}
+
+/* The plan's time from block "from" on. */
+static uint64
+remaining_ns(NnShared *shared, int from)
+{
+	const NnRequest *request = &shared->request;
+
+	return (uint64) (request->n_blocks - from) *
+		(request->duration_ns + request->warmup_ns + request->settle_ns + NN_BLOCK_OVERHEAD_NS);
+}
+
+/* Register every worker, or none. */
+static bool
+register_workers(NnShared *shared)
+{
+	static const char *const functions[] = {
+		[NN_WORKER_NOISE] = "nn_noise_main",
+		[NN_WORKER_WORKLOAD] = "nn_workload_main",
+		[NN_WORKER_SAMPLE] = "nn_sample_main"
+	};
+
+	conductor.handles = MemoryContextAllocZero(TopMemoryContext,
+											   sizeof(*conductor.handles) * shared->n_workers);
+	for (int i = 0; i < shared->n_workers; i++)
+	{
+		NnWorkerSlot *slot = &nn_shared_workers(shared)[i];
+
+		if (!nn_worker_register(worker_role(slot), functions[slot->kind],
+								dsm_segment_handle(conductor.segment), i, &conductor.handles[i]))
+		{
+			nn_resources_slots_failure(shared->n_workers + 1, i + 1, &conductor.failure);
+			conductor.end_state = NN_RUN_FAILED;
+			return false;
+		}
+		conductor.n_handles = i + 1;
+	}
+	return true;
+}
+
+static bool
+wait_until_ready(NnShared *shared)
+{
+	uint64		bound_ns = nn_now_ns() + NN_START_BOUND_NS;
+
+	for (;;)
+	{
+		int			ready = 0;
+
+		for (int i = 0; i < shared->n_workers; i++)
+			if (pg_atomic_read_u32(&nn_shared_workers(shared)[i].state) == NN_WORKER_READY)
+				ready++;
+		if (ready == shared->n_workers)
+			return true;
+		if (nn_now_ns() > bound_ns)
+			return give_up(NN_RUN_FAILED, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, NULL,
+						   "%d of %d workers did not start in time", shared->n_workers - ready,
+						   shared->n_workers);
+		if (!look_around(shared, 0))
+			return false;
+	}
+}
+
+static bool
+all_done(NnShared *shared, uint64 seq)
+{
+	for (int i = 0; i < shared->n_workers; i++)
+		if (pg_atomic_read_u64(&nn_shared_workers(shared)[i].done_seq) < seq)
+			return false;
+	pg_read_barrier();
+	return true;
+}
+
+/* Post the order in shared->order. */
+static uint64
+post_order(NnShared *shared)
+{
+	uint64		seq = pg_atomic_read_u64(&shared->order_seq) + 1;
+
+	pg_write_barrier();
+	pg_atomic_write_u64(&shared->order_seq, seq);
+	wake_everybody(shared);
+	return seq;
+}
+
+/* Wait until every worker has carried out the order. */
+static bool
+wait_until_done(NnShared *shared, uint64 seq, uint64 bound_ns)
+{
+	NnOrder    *order = &shared->order;
+	bool		measuring = false;
+
+	while (!all_done(shared, seq))
+	{
+		uint64		now_ns = nn_now_ns();
+
+		if (order->kind == NN_ORDER_RUN && !measuring && now_ns >= order->measure_ns)
+		{
+			set_phase(shared, "measuring");
+			measuring = true;
+		}
+		if (now_ns > bound_ns)
+		{
+			for (int i = 0; i < shared->n_workers; i++)
+				if (pg_atomic_read_u64(&nn_shared_workers(shared)[i].done_seq) < seq)
+					return give_up(NN_RUN_ABORTED, ERRCODE_QUERY_CANCELED, NULL,
+								   "%s worker of the run did not answer in time (pid %u)",
+								   worker_role(&nn_shared_workers(shared)[i]),
+								   pg_atomic_read_u32(&nn_shared_workers(shared)[i].pid));
+		}
+		if (!look_around(shared, measuring ? 0 : order->measure_ns))
+			return false;
+	}
+	return true;
+}
+
+/* Have exactly so many clients connected. */
+static bool
+prepare_clients(NnShared *shared, int clients)
+{
+	if (!shared->request.has_workload || conductor.clients == clients)
+		return true;
+	set_phase(shared, "connecting");
+	memset(&shared->order, 0, sizeof(shared->order));
+	shared->order.kind = NN_ORDER_PREPARE;
+	shared->order.clients = clients;
+	conductor.clients = clients;
+	return wait_until_done(shared, post_order(shared), nn_now_ns() + NN_START_BOUND_NS);
+}
+
+/* Run one block, without keeping it.  measured_at gets the wall clock of the window's start. */
+static bool
+run_block(NnShared *shared, const NnPlanBlock *block, TimestampTz *measured_at)
+{
+	const NnRequest *request = &shared->request;
+	NnOrder    *order = &shared->order;
+	uint64		now_ns;
+
+	SpinLockAcquire(&shared->mutex);
+	shared->block = block->block;
+	shared->ends_ns = nn_now_ns() + remaining_ns(shared, block->block - 1);
+	SpinLockRelease(&shared->mutex);
+	pgstat_report_activity(STATE_RUNNING,
+						   psprintf("run " INT64_FORMAT ": block %d of %d, %d clients, level %g %%",
+									shared->run_id, block->block, request->n_blocks,
+									block->clients, block->level_pct));
+
+	if (request->checkpoint == NN_CHECKPOINT_BEFORE_BLOCK)
+	{
+		set_phase(shared, "checkpoint");
+		RequestCheckpoint(CHECKPOINT_IMMEDIATE | CHECKPOINT_FORCE | CHECKPOINT_WAIT);
+	}
+	if (!prepare_clients(shared, block->clients))
+		return false;
+
+	set_phase(shared, "warm-up");
+	now_ns = nn_now_ns();
+	order->kind = NN_ORDER_RUN;
+	order->block = block->block;
+	order->clients = block->clients;
+	order->level_pct = block->level_pct;
+	order->start_ns = now_ns + NN_LEAD_NS;
+	order->measure_ns = order->start_ns + request->warmup_ns;
+	order->end_ns = order->measure_ns + request->duration_ns;
+	order->n_seconds = request->max_seconds;
+	*measured_at = GetCurrentTimestamp() + (int64) ((order->measure_ns - now_ns) / NN_NS_PER_US);
+	return wait_until_done(shared, post_order(shared), order->end_ns + NN_ANSWER_BOUND_NS);
+}
+
+/*
+ * Dose of the block that ended last, percent: the mean over the load threads with a CPU
+ * dose, or over all where there are none.  NaN without load threads.
+ */
+static double
+achieved_pct(NnShared *shared)
+{
+	double		sum[2] = {0, 0};
+	int			n[2] = {0, 0};
+
+	for (int i = 0; i < shared->request.n_load_threads; i++)
+	{
+		NnLoadThread *thread = &nn_shared_load_threads(shared)[i];
+		NnDoseKind	kind = nn_stressor_find(shared->request.stressors[thread->stressor].name)->kind;
+
+		sum[kind == NN_DOSE_DUTY ? 0 : 1] += thread->achieved_pct;
+		n[kind == NN_DOSE_DUTY ? 0 : 1]++;
+	}
+	return n[0] ? sum[0] / n[0] : n[1] ? sum[1] / n[1] : NAN;
+}
+
+static void
+summarise(NnShared *shared, NnBlockSummary *summary)
+{
+	const NnWorkloadResult *workload = &shared->workload;
+
+	summary->achieved_pct = achieved_pct(shared);
+	summary->tps = summary->p50_ms = summary->p99_ms = NAN;
+	summary->errors = 0;
+	if (shared->request.has_workload)
+	{
+		summary->tps = workload->latency.count / (workload->window_ns / 1e9);
+		summary->p50_ms = nn_histogram_percentile_ns(&workload->latency, 0.5) / NN_NS_PER_MS;
+		summary->p99_ms = nn_histogram_percentile_ns(&workload->latency, 0.99) / NN_NS_PER_MS;
+		summary->errors = workload->errors.serialization + workload->errors.deadlock +
+			workload->errors.connection + workload->errors.other;
+	}
+}
+
+/* Keep the block that ended last, and tell the caller. */
+static void
+keep_block(NnShared *shared, const NnPlanBlock *block, TimestampTz measured_at)
+{
+	set_phase(shared, "storing");
+	summarise(shared, &nn_shared_summaries(shared)[block->block - 1]);
+	nn_store_block(shared, shared->run_id, block, measured_at);
+	SpinLockAcquire(&shared->mutex);
+	shared->blocks_done = block->block;
+	SpinLockRelease(&shared->mutex);
+	wake_everybody(shared);
+}
+
+/* Let the noise ebb away before the next block. */
+static bool
+settle(NnShared *shared)
+{
+	uint64		until_ns = nn_now_ns() + shared->request.settle_ns;
+
+	set_phase(shared, "settling");
+	while (nn_now_ns() < until_ns)
+		if (!look_around(shared, until_ns))
+			return false;
+	return true;
+}
+
+/*
+ * A store function may only be called outside a transaction; each call ends with
+ * none.  The memory of a block is given back after it.
+ */
+static bool
+run_blocks(NnShared *shared)
+{
+	MemoryContext block_context = AllocSetContextCreate(TopMemoryContext,
+														"pg_noisyneighbor block",
+														ALLOCSET_DEFAULT_SIZES);
+
+	for (int i = 0; i < shared->request.n_blocks; i++)
+	{
+		const NnPlanBlock *block = &nn_shared_plan(shared)[i];
+		TimestampTz measured_at;
+
+		MemoryContextSwitchTo(block_context);
+		if (!run_block(shared, block, &measured_at))
+			return false;
+		keep_block(shared, block, measured_at);
+		if (i < shared->request.n_blocks - 1 && !settle(shared))
+			return false;
+		MemoryContextReset(block_context);
+	}
+	return true;
+}
+
+/* From nothing to a run whose workers wait and whose clients are connected. */
+static bool
+start_run(NnShared *shared)
+{
+	uint64		longest_ns;
+
+	if (!nn_live_run_claim())
+	{
+		NnLiveRun	live;
+
+		(void) nn_live_run_find(&live);
+		return give_up(NN_RUN_FAILED, ERRCODE_OBJECT_IN_USE,
+					   psprintf("Process %d conducts it.", live.pid),
+					   "another run is on in this cluster");
+	}
+	SpinLockAcquire(&shared->mutex);
+	shared->ends_ns = nn_now_ns() + remaining_ns(shared, 0);
+	SpinLockRelease(&shared->mutex);
+	longest_ns = remaining_ns(shared, 0) +
+		(uint64) (shared->request.n_blocks + 1) * (NN_ANSWER_BOUND_NS + NN_START_BOUND_NS);
+	pg_atomic_write_u64(&shared->hard_deadline_ns, nn_now_ns() + longest_ns);
+
+	shared->run_id = nn_store_run_begin(shared);
+	nn_live_run_advertise(dsm_segment_handle(conductor.segment), shared->run_id);
+	pgstat_report_activity(STATE_RUNNING, psprintf("run " INT64_FORMAT ": starting", shared->run_id));
+	if (!register_workers(shared) ||
+		!wait_until_ready(shared) ||
+		!prepare_clients(shared, shared->request.max_clients))
+		return false;
+	nn_store_run_state(shared, shared->run_id, NN_RUN_RUNNING, NULL);
+	set_state(shared, NN_RUN_RUNNING);
+	return true;
+}
+
+/* Send the workers home and wait until they have gone. */
+static void
+end_workers(NnShared *shared)
+{
+	uint64		bound_ns = nn_now_ns() + NN_HOME_BOUND_NS;
+	bool		terminated = false;
+
+	(void) nn_shared_request_stop(shared, NN_STOP_FINISHED);
+	wake_everybody(shared);
+	for (int i = 0; i < conductor.n_handles; i++)
+	{
+		pid_t		pid;
+
+		while (GetBackgroundWorkerPid(conductor.handles[i], &pid) != BGWH_STOPPED)
+		{
+			if (nn_now_ns() > bound_ns && !terminated)
+			{
+				for (int j = i; j < conductor.n_handles; j++)
+					TerminateBackgroundWorker(conductor.handles[j]);
+				bound_ns += NN_HOME_BOUND_NS;
+				terminated = true;
+			}
+			else if (nn_now_ns() > bound_ns)
+				return;			/* stopped by SIGSTOP, perhaps: it burns nothing */
+			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 50,
+							 PG_WAIT_EXTENSION);
+			ResetLatch(MyLatch);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+}
+
+/* Record how the run ended, in the table and for the waiting caller. */
+static void
+end_run(NnShared *shared, bool started, bool completed)
+{
+	NnStopReason reason = nn_shared_stop_reason(shared);
+	NnRunState	state = completed ? NN_RUN_COMPLETED :
+		conductor.failure.sqlerrcode != 0 ? conductor.end_state :
+		reason == NN_STOP_CALLER_GONE ? NN_RUN_CANCELLED : NN_RUN_STOPPED;
+
+	end_workers(shared);
+	SpinLockAcquire(&shared->mutex);
+	shared->failure = conductor.failure;
+	SpinLockRelease(&shared->mutex);
+	if (shared->run_id != 0 && nn_store_exists(shared))
+	{
+		if (started)
+			nn_store_run_state(shared, shared->run_id, state,
+							   conductor.failure.sqlerrcode ? conductor.failure.message : NULL);
+		else
+			nn_store_run_forget(shared, shared->run_id);
+	}
+	set_state(shared, state);
+}
+
+/* Take over an error that was raised, as the failure of the run. */
+static void
+catch_error(MemoryContext context)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	EmitErrorReport();
+	FlushErrorState();
+	AbortOutOfAnyTransaction();
+	if (conductor.failure.sqlerrcode == 0)
+	{
+		give_up(NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
+		strlcpy(conductor.failure.hint, error->hint ? error->hint : "", NN_MESSAGE_LEN);
+	}
+	FreeErrorData(error);
+}
+
+/* The database's and the role's settings must not reach our transactions. */
+static void
+fix_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", "pg_catalog, pg_temp"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_deferrable", "off"},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"session_replication_role", "origin"},
+		{"row_security", "off"},
+		{"jit", "off"}
+	};
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+static void
+attach(Datum main_arg)
+{
+	CurrentResourceOwner = ResourceOwnerCreate(NULL, "pg_noisyneighbor conductor");
+	conductor.shared = nn_shared_attach(DatumGetUInt32(main_arg), &conductor.segment);
+	if (conductor.shared == NULL)
+		proc_exit(0);			/* the caller has gone already */
+	dsm_pin_mapping(conductor.segment);
+	conductor.clients = -1;
+	before_shmem_exit(conductor_exit, (Datum) 0);
+	pg_atomic_write_u32(&conductor.shared->conductor_procno, (uint32) nn_my_procno());
+	pg_atomic_write_u32(&conductor.shared->conductor_pid, (uint32) MyProcPid);
+}
+
+void
+nn_conductor_main(Datum main_arg)
+{
+	MemoryContext context;
+	NnShared   *shared;
+	volatile bool started = false;
+	volatile bool completed = false;
+
+	attach(main_arg);
+	shared = conductor.shared;
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(shared->request.database_oid, InvalidOid, 0);
+	fix_settings();
+	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
+	context = AllocSetContextCreate(TopMemoryContext, "pg_noisyneighbor conductor",
+									ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(context);
+
+	PG_TRY();
+	{
+		started = start_run(shared);
+		completed = started && run_blocks(shared);
+	}
+	PG_CATCH();
+	{
+		catch_error(context);
+	}
+	PG_END_TRY();
+
+	PG_TRY();
+	{
+		end_run(shared, started, completed);
+	}
+	PG_CATCH();
+	{
+		catch_error(context);
+		SpinLockAcquire(&shared->mutex);
+		shared->failure = conductor.failure;
+		SpinLockRelease(&shared->mutex);
+		set_state(shared, NN_RUN_FAILED);
+	}
+	PG_END_TRY();
+}

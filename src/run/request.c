@@ -1,0 +1,462 @@
+/*-------------------------------------------------------------------------
+ *
+ * request.c
+ *	  From the arguments of noisy_run() to a complete, checked request.
+ *
+ * Everything is checked before anything is started.  An argument that this version
+ * does not carry out is refused by its name, never ignored.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/json.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+
+#include "core/clock.h"
+#include "run/plan.h"
+#include "run/request.h"
+#include "run/resources.h"
+#include "server/libpq.h"
+#include "server/settings.h"
+
+#define NN_MAX_BLOCKS		100000
+#define NN_MIN_DURATION_S	0.1
+#define NN_MAX_THREADS		256
+#define NN_SETTLE_NS		(200 * NN_NS_PER_MS)
+
+static const char *const workloads[] = {"tpcb-like", "simple-update", "select-only", NULL};
+static const char *const query_modes[] = {"simple", "extended", "prepared", NULL};
+static const char *const options_known[] = {"checkpoint", "sample_interval", "seed", "settle", NULL};
+static const char *const options_planned[] = {
+	"abort_slo_ms", "guard", "latency_limit_ms", "lock_probe", "max_blocks", "scale", "slo_ms",
+	"until", NULL
+};
+
+char *
+nn_quoted_list(const char *const *names)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	for (int i = 0; names[i]; i++)
+		appendStringInfo(&buf, "%s\"%s\"", i ? ", " : "", names[i]);
+	return buf.data;
+}
+
+bool
+nn_in_list(const char *name, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+void
+nn_json_each(JsonbContainer *json, const char *what, NnJsonEach each, void *arg)
+{
+	JsonbIterator *it;
+	JsonbIteratorToken token;
+	JsonbValue	value;
+	char	   *key = NULL;
+
+	if (!JsonContainerIsObject(json))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a json object", what),
+				 errhint("For example: '{}'.")));
+	it = JsonbIteratorInit(json);
+	token = JsonbIteratorNext(&it, &value, true);
+	while ((token = JsonbIteratorNext(&it, &value, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+			key = pnstrdup(value.val.string.val, value.val.string.len);
+		else if (token == WJB_VALUE)
+			each(key, &value, arg);
+	}
+}
+
+static void
+refuse_null(const char *argument)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("argument \"%s\" must not be null", argument)));
+}
+
+/* Elements of a one-dimensional array without NULLs. */
+static Datum *
+array_elements(ArrayType *array, const char *argument, Oid type, int *n)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int16		len;
+	bool		byval;
+	char		align;
+
+	if (array == NULL)
+		refuse_null(argument);
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("argument \"%s\" must be a one-dimensional array", argument)));
+	get_typlenbyvalalign(type, &len, &byval, &align);
+	deconstruct_array(array, type, len, byval, align, &elements, &nulls, n);
+	if (*n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" must not be empty", argument)));
+	for (int i = 0; i < *n; i++)
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("argument \"%s\" must not contain null", argument)));
+	return elements;
+}
+
+/* An interval in nanoseconds; months count as 30 days. */
+static uint64
+interval_ns(const Interval *interval, const char *argument, double min_s, double max_s)
+{
+	double		seconds;
+
+	if (interval == NULL)
+		refuse_null(argument);
+	seconds = interval->time / (double) USECS_PER_SEC
+		+ ((double) interval->day + (double) interval->month * DAYS_PER_MONTH) * SECS_PER_DAY;
+	if (!(seconds >= min_s && seconds <= max_s))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" is out of range", argument),
+				 errdetail("It is %g s and must be from %g s to %g s.", seconds, min_s, max_s),
+				 errhint("The upper bound is pg_noisyneighbor.max_duration.")));
+	return (uint64) (seconds * NN_NS_PER_S);
+}
+
+/* Levels above 0, each once, in the order given. */
+static double *
+read_doses(const NnRunArgs *args, int *n_doses)
+{
+	int			n;
+	Datum	   *elements = array_elements(args->levels, "levels", NUMERICOID, &n);
+	double	   *doses = palloc(sizeof(double) * n);
+
+	*n_doses = 0;
+	for (int i = 0; i < n; i++)
+	{
+		double		level = DatumGetFloat8(DirectFunctionCall1(numeric_float8, elements[i]));
+
+		if (!(level >= 0 && level <= 100))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("noise level %s is out of range",
+							DatumGetCString(DirectFunctionCall1(numeric_out, elements[i]))),
+					 errdetail("A level is a percentage of one CPU per load thread, from 0 to 100.")));
+		for (int j = 0; j < *n_doses; j++)
+			if (doses[j] == level)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("noise level %g is given twice", level),
+						 errhint("Use \"repeats\" to measure a level more often.")));
+		if (level > 0)
+			doses[(*n_doses)++] = level;
+	}
+	return doses;
+}
+
+static int32 *
+read_clients(const NnRunArgs *args, NnRequest *request, int *n_clients)
+{
+	Datum	   *elements = array_elements(args->clients, "clients", INT4OID, n_clients);
+	int32	   *clients = palloc(sizeof(int32) * *n_clients);
+
+	for (int i = 0; i < *n_clients; i++)
+	{
+		clients[i] = DatumGetInt32(elements[i]);
+		if (clients[i] < 1 || clients[i] > nn_max_clients)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("number of clients %d is out of range", clients[i]),
+					 errdetail("It must be from 1 to %d.", nn_max_clients),
+					 errhint("The upper bound is pg_noisyneighbor.max_clients.")));
+		for (int j = 0; j < i; j++)
+			if (clients[j] == clients[i])
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("number of clients %d is given twice", clients[i]),
+						 errhint("Use \"repeats\" to measure it more often.")));
+		request->max_clients = Max(request->max_clients, clients[i]);
+	}
+	return clients;
+}
+
+static void
+read_workload(const NnRunArgs *args, NnRequest *request)
+{
+	if (args->workload == NULL)
+		refuse_null("workload");
+	if (strcmp(args->workload, "external") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("workload \"external\" is not supported by this version"),
+				 errhint("Use noisy_load() for a load that somebody else measures.")));
+	if (!nn_in_list(args->workload, workloads))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("workload \"%s\" is not known", args->workload),
+				 errdetail("The workloads are %s.", nn_quoted_list(workloads))));
+	strlcpy(request->workload, args->workload, sizeof(request->workload));
+	request->has_workload = true;
+
+	if (args->query_mode == NULL)
+		refuse_null("query_mode");
+	if (!nn_in_list(args->query_mode, query_modes))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("query mode \"%s\" is not known", args->query_mode),
+				 errdetail("The query modes are %s.", nn_quoted_list(query_modes))));
+	request->query_mode =
+		strcmp(args->query_mode, "simple") == 0 ? NN_QUERY_SIMPLE :
+		strcmp(args->query_mode, "extended") == 0 ? NN_QUERY_EXTENDED : NN_QUERY_PREPARED;
+
+	if (args->has_rate)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("argument \"rate\" is not supported by this version"),
+				 errhint("Leave it NULL for a closed loop.")));
+	if (args->conninfo && !superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to use argument \"conninfo\""),
+				 errdetail("Only superusers may drive another server.")));
+	if (args->has_threads && (args->threads < 1 || args->threads > NN_MAX_THREADS))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of threads %d is out of range", args->threads),
+				 errdetail("It must be from 1 to %d.", NN_MAX_THREADS)));
+}
+
+static char *
+json_string(const JsonbValue *value, const char *key)
+{
+	if (value->type != jbvString)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" must be a string", key)));
+	return pnstrdup(value->val.string.val, value->val.string.len);
+}
+
+/* '10 ms', or a number of milliseconds */
+static uint64
+json_duration_ns(const JsonbValue *value, const char *key, double min_s, double max_s)
+{
+	Datum		interval;
+
+	if (value->type == jbvNumeric)
+	{
+		double		ms = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
+															NumericGetDatum(value->val.numeric)));
+
+		if (!(ms >= min_s * 1000 && ms <= max_s * 1000))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" is out of range", key),
+					 errdetail("It is %g ms and must be from %g ms to %g ms.",
+							   ms, min_s * 1000, max_s * 1000)));
+		return (uint64) (ms * NN_NS_PER_MS);
+	}
+	interval = DirectFunctionCall3(interval_in, CStringGetDatum(json_string(value, key)),
+								   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+	return interval_ns(DatumGetIntervalP(interval), key, min_s, max_s);
+}
+
+static void
+read_option(const char *key, const JsonbValue *value, void *arg)
+{
+	NnRequest  *request = arg;
+
+	if (nn_in_list(key, options_planned))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("option \"%s\" is not supported by this version", key),
+				 errdetail("The options are %s.", nn_quoted_list(options_known))));
+	if (strcmp(key, "seed") == 0)
+	{
+		if (value->type != jbvNumeric)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"seed\" must be an integer")));
+		request->seed = (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8,
+																   NumericGetDatum(value->val.numeric)));
+	}
+	else if (strcmp(key, "checkpoint") == 0)
+	{
+		char	   *name = json_string(value, key);
+
+		if (strcmp(name, "none") == 0)
+			request->checkpoint = NN_CHECKPOINT_NONE;
+		else if (strcmp(name, "before_block") == 0)
+			request->checkpoint = NN_CHECKPOINT_BEFORE_BLOCK;
+		else
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"checkpoint\" has no value \"%s\"", name),
+					 errdetail("The values are \"none\" and \"before_block\".")));
+	}
+	else if (strcmp(key, "sample_interval") == 0)
+		request->sample_interval_ms = (int) (json_duration_ns(value, key, 0.001, 10) / NN_NS_PER_MS);
+	else if (strcmp(key, "settle") == 0)
+		request->settle_ns = json_duration_ns(value, key, 0, 60);
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" is not known", key),
+				 errdetail("The options are %s.", nn_quoted_list(options_known))));
+}
+
+static void
+append_json_string(StringInfo buf, const char *key, const char *value)
+{
+	appendStringInfo(buf, "\"%s\": ", key);
+	if (value)
+		escape_json(buf, value);
+	else
+		appendStringInfoString(buf, "null");
+	appendStringInfoString(buf, ", ");
+}
+
+/* A number with a decimal point under every lc_numeric. */
+static char *
+json_number(double value)
+{
+	return DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(value)));
+}
+
+/* What was asked for, with the defaults filled in and without credentials. */
+static char *
+describe_request(const NnRunArgs *args, const NnRunPlan *plan, const int32 *clients, int n_clients,
+				 const double *doses, int n_doses)
+{
+	const NnRequest *request = &plan->request;
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	appendStringInfoChar(&buf, '{');
+	append_json_string(&buf, "workload", request->has_workload ? request->workload : NULL);
+	appendStringInfoString(&buf, "\"clients\": [");
+	for (int i = 0; i < n_clients; i++)
+		appendStringInfo(&buf, "%s%d", i ? ", " : "", clients[i]);
+	appendStringInfo(&buf, "], \"levels\": [%s", args->noise_only ? "" : "0");
+	for (int i = 0; i < n_doses; i++)
+		appendStringInfo(&buf, "%s%s", i || !args->noise_only ? ", " : "", json_number(doses[i]));
+	appendStringInfoString(&buf, "], \"noise\": {");
+	for (int i = 0; i < request->n_stressors; i++)
+		appendStringInfo(&buf, "%s\"%s\": {\"workers\": %d, \"bytes\": " UINT64_FORMAT "}",
+						 i ? ", " : "", request->stressors[i].name,
+						 request->stressors[i].workers, request->stressors[i].bytes);
+	appendStringInfo(&buf, "}, \"noise_processes\": %d, \"duration_s\": %s, ",
+					 request->n_noise_workers, json_number(request->duration_ns / 1e9));
+	appendStringInfo(&buf, "\"warmup_s\": %s, \"settle_s\": %s, \"repeats\": %d, ",
+					 json_number(request->warmup_ns / 1e9), json_number(request->settle_ns / 1e9),
+					 args->repeats);
+	if (request->has_workload)
+	{
+		append_json_string(&buf, "query_mode", args->query_mode);
+		appendStringInfo(&buf, "\"threads\": %d, ", request->threads);
+		append_json_string(&buf, "server",
+						   args->conninfo ? nn_conninfo_describe(args->conninfo) : NULL);
+	}
+	append_json_string(&buf, "checkpoint",
+					   request->checkpoint == NN_CHECKPOINT_NONE ? "none" : "before_block");
+	appendStringInfo(&buf, "\"sample_interval_ms\": %d}", request->sample_interval_ms);
+	return buf.data;
+}
+
+/* Who asks, from where, and what the host is like. */
+static void
+read_caller(const NnRunArgs *args, NnRunPlan *plan)
+{
+	NnRequest  *request = &plan->request;
+
+	request->database_oid = MyDatabaseId;
+	request->role_oid = GetUserId();
+	request->schema_oid = get_func_namespace(args->function);
+	strlcpy(request->database_name, get_database_name(MyDatabaseId), NAMEDATALEN);
+	strlcpy(request->role_name, GetUserNameFromId(GetUserId(), false), NAMEDATALEN);
+	request->role_is_superuser = superuser();
+	request->wait = args->wait;
+	request->sample_interval_ms = nn_sample_interval_ms;
+	request->settle_ns = NN_SETTLE_NS;
+	request->seed = pg_prng_uint64(&pg_global_prng_state) & PG_INT64_MAX;
+	nn_settings_host_root(&request->root);
+	nn_topology_read(&request->root, &plan->host);
+	request->usable_cpus = plan->host.usable_cpus;
+}
+
+void
+nn_request_build(const NnRunArgs *args, NnRunPlan *plan)
+{
+	NnRequest  *request = &plan->request;
+	double	   *doses;
+	int32		no_clients = 0;
+	int32	   *clients = &no_clients;
+	int			n_doses;
+	int			n_clients = 1;
+	uint64		n_blocks;
+
+	memset(plan, 0, sizeof(*plan));
+	read_caller(args, plan);
+	doses = read_doses(args, &n_doses);
+	if (!args->noise_only)
+	{
+		read_workload(args, request);
+		clients = read_clients(args, request, &n_clients);
+		request->threads = args->has_threads ? args->threads :
+			(int) Max(1, Min(request->max_clients, plan->host.usable_cpus) / 2);
+		request->threads = Min(request->threads, request->max_clients);
+		if (args->conninfo)
+			nn_conninfo_check(args->conninfo);
+	}
+	nn_request_noise(args, n_doses > 0, plan);
+	request->duration_ns = interval_ns(args->duration, "duration", NN_MIN_DURATION_S,
+									   nn_max_duration_s);
+	request->warmup_ns = interval_ns(args->warmup, "warmup", 0, nn_max_duration_s);
+	request->max_seconds = (int) ((request->duration_ns + NN_NS_PER_S - 1) / NN_NS_PER_S);
+	if (args->options == NULL)
+		refuse_null("options");
+	nn_json_each(&args->options->root, "argument \"options\"", read_option, request);
+
+	if (args->repeats < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of repeats %d is out of range", args->repeats),
+				 errdetail("It must be at least 1.")));
+	n_blocks = args->noise_only ? 1 : nn_plan_count(n_clients, n_doses, args->repeats);
+	if (n_blocks > NN_MAX_BLOCKS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the run would have " UINT64_FORMAT " blocks", n_blocks),
+				 errdetail("At most %d are possible.", NN_MAX_BLOCKS),
+				 errhint("Ask for fewer client counts, levels or repeats.")));
+	request->n_blocks = (int) n_blocks;
+	plan->blocks = palloc0(sizeof(NnPlanBlock) * n_blocks);
+	if (args->noise_only)
+	{
+		plan->blocks[0].block = plan->blocks[0].repeat = 1;
+		plan->blocks[0].level_pct = n_doses > 0 ? doses[0] : 0;
+	}
+	else
+		nn_plan_make(clients, n_clients, doses, n_doses, args->repeats, request->seed, plan->blocks);
+	nn_resources_check(request, plan->load_threads, args->conninfo == NULL);
+	plan->parameters = describe_request(args, plan, clients, n_clients, doses, n_doses);
+}

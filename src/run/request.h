@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * request.h
+ *	  From the arguments of noisy_run() to a complete, checked request.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef NN_REQUEST_H
+#define NN_REQUEST_H
+
+#include "utils/array.h"
+#include "utils/jsonb.h"
+#include "utils/timestamp.h"
+
+#include "host/topology.h"
+#include "server/shared.h"
+
+/* Arguments as the SQL functions have them. NULL pointers are SQL NULLs. */
+typedef struct NnRunArgs
+{
+	Oid			function;		/* the SQL function: tells the extension's schema */
+	bool		noise_only;		/* noisy_load(): no workload, one block */
+	char	   *workload;
+	ArrayType  *clients;
+	ArrayType  *levels;
+	ArrayType  *noise;
+	Jsonb	   *noise_options;
+	Interval   *duration;
+	Interval   *warmup;
+	int			repeats;
+	bool		has_rate;
+	char	   *query_mode;
+	bool		has_threads;
+	int			threads;
+	char	   *conninfo;
+	char	   *label;
+	Jsonb	   *options;
+	bool		wait;
+} NnRunArgs;
+
+/* A request with what hangs on it, all in the current memory context. */
+typedef struct NnRunPlan
+{
+	NnRequest	request;
+	NnPlanBlock *blocks;
+	NnLoadThread *load_threads;
+	char	   *parameters;		/* jsonb as text, without credentials */
+	NnTopology	host;
+} NnRunPlan;
+
+/*
+ * Check everything that can be checked without starting anything, fill in the defaults
+ * and make the plan.  Raises an error that names the argument.
+ */
+extern void nn_request_build(const NnRunArgs *args, NnRunPlan *plan);
+
+/* noise_options and noise; see noise_request.c */
+extern void nn_request_noise(const NnRunArgs *args, bool any_dose, NnRunPlan *plan);
+
+/* Call "each" for every key of a json object; raises an error for anything but an object. */
+typedef void (*NnJsonEach) (const char *key, const JsonbValue *value, void *arg);
+extern void nn_json_each(JsonbContainer *json, const char *what, NnJsonEach each, void *arg);
+
+/* A list of names in double quotes, for messages. */
+extern char *nn_quoted_list(const char *const *names);
+
+/* Is "name" in the NULL-terminated list? */
+extern bool nn_in_list(const char *name, const char *const *names);
+
+#endif							/* NN_REQUEST_H */

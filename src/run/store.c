@@ -1,0 +1,509 @@
+/*-------------------------------------------------------------------------
+ *
+ * store.c
+ *	  Keeping runs in tables: the only user of SPI.  See store.h.
+ *
+ * The conductor's session is the bootstrap superuser's.  Statements run as the owner of the
+ * tables, in a security-restricted context, with a fixed search_path and qualified names: nothing that
+ * others have created is looked up or executed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "core/clock.h"
+#include "noise/stressor.h"
+#include "run/environment.h"
+#include "run/store.h"
+#include "server/histogram_datum.h"
+
+#define NN_RUN_TABLE	"noisy_run_records"
+#define NN_MAX_ARGS		32
+
+/* Where the identity was before a store transaction. */
+typedef struct StoreContext
+{
+	Oid			user;
+	int			sec_context;
+	const char *schema;			/* quoted */
+} StoreContext;
+
+/* Arguments of a statement, in order. */
+typedef struct StoreArgs
+{
+	int			n;
+	Oid			types[NN_MAX_ARGS];
+	Datum		values[NN_MAX_ARGS];
+	char		nulls[NN_MAX_ARGS + 1];
+} StoreArgs;
+
+static Oid
+run_table(const NnShared *shared)
+{
+	return get_relname_relid(NN_RUN_TABLE, shared->request.schema_oid);
+}
+
+static Oid
+table_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the tables of extension \"%s\" are gone", NN_NAME),
+				 errdetail("The extension was dropped while a run was on.")));
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+static void
+begin(NnShared *shared, StoreContext *context)
+{
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	GetUserIdAndSecContext(&context->user, &context->sec_context);
+	SetUserIdAndSecContext(table_owner(run_table(shared)),
+						   context->sec_context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
+	context->schema = quote_identifier(get_namespace_name(shared->request.schema_oid));
+	SPI_connect();
+}
+
+static void
+commit(StoreContext *context)
+{
+	SPI_finish();
+	SetUserIdAndSecContext(context->user, context->sec_context);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	pgstat_report_stat(true);
+}
+
+static void
+add_arg(StoreArgs *args, Oid type, Datum value, bool isnull)
+{
+	args->types[args->n] = type;
+	args->values[args->n] = value;
+	args->nulls[args->n] = isnull ? 'n' : ' ';
+	args->n++;
+	args->nulls[args->n] = '\0';
+}
+
+static void
+add_int(StoreArgs *args, int64 value)
+{
+	add_arg(args, INT8OID, Int64GetDatum(value), false);
+}
+
+/* -1 is "not measured" */
+static void
+add_counter(StoreArgs *args, int64 value)
+{
+	add_arg(args, INT8OID, Int64GetDatum(value), value < 0);
+}
+
+/* NaN is "not measured" */
+static void
+add_float(StoreArgs *args, double value)
+{
+	add_arg(args, FLOAT8OID, Float8GetDatum(value), isnan(value));
+}
+
+static void
+add_bool(StoreArgs *args, bool value)
+{
+	add_arg(args, BOOLOID, BoolGetDatum(value), false);
+}
+
+/* NULL and "" are NULL */
+static void
+add_text(StoreArgs *args, const char *value)
+{
+	bool		isnull = (value == NULL || value[0] == '\0');
+
+	add_arg(args, TEXTOID, isnull ? (Datum) 0 : CStringGetTextDatum(value), isnull);
+}
+
+static void
+add_level(StoreArgs *args, double level)
+{
+	add_arg(args, NUMERICOID, DirectFunctionCall1(float8_numeric, Float8GetDatum(level)), false);
+}
+
+/* Run a statement with %s for the schema, as often as there are %s in it (at most two). */
+static void
+execute(const StoreContext *context, const char *statement, StoreArgs *args, int expected)
+{
+	char	   *sql = psprintf(statement, context->schema, context->schema);
+	int			result = SPI_execute_with_args(sql, args->n, args->types, args->values, args->nulls,
+											   false, 0);
+
+	if (result != expected)
+		elog(ERROR, "could not execute \"%s\": %s", sql, SPI_result_code_string(result));
+}
+
+int64
+nn_store_run_begin(NnShared *shared)
+{
+	StoreContext context;
+	StoreArgs	args = {0};
+	bool		isnull;
+	int64		run_id;
+	char	   *environment;
+
+	begin(shared, &context);
+	environment = nn_environment_describe(&shared->request.root);
+	execute(&context,
+			"UPDATE %s." NN_RUN_TABLE " SET state = 'aborted',"
+			" error = 'the server or the conductor of the run died'"
+			" WHERE state IN ('starting', 'running')", &args, SPI_OK_UPDATE);
+
+	/* a label of "" is a label */
+	if (nn_shared_label(shared))
+		add_arg(&args, TEXTOID, CStringGetTextDatum(nn_shared_label(shared)), false);
+	else
+		add_text(&args, NULL);
+	add_arg(&args, NAMEOID, DirectFunctionCall1(namein, CStringGetDatum(shared->request.role_name)),
+			false);
+	add_text(&args, shared->request.has_workload ? shared->request.workload : NULL);
+	add_text(&args, nn_shared_parameters(shared));
+	add_text(&args, environment);
+	add_int(&args, (int64) shared->request.seed);
+	execute(&context,
+			"INSERT INTO %s." NN_RUN_TABLE
+			" (label, state, role_name, workload, parameters, environment, seed)"
+			" VALUES ($1, 'starting', $2, $3, $4::pg_catalog.jsonb, $5::pg_catalog.jsonb, $6)"
+			" RETURNING run_id", &args, SPI_OK_INSERT_RETURNING);
+	run_id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	commit(&context);
+	return run_id;
+}
+
+void
+nn_store_run_forget(NnShared *shared, int64 run_id)
+{
+	StoreContext context;
+	StoreArgs	args = {0};
+
+	begin(shared, &context);
+	add_int(&args, run_id);
+	execute(&context, "DELETE FROM %s." NN_RUN_TABLE " WHERE run_id = $1", &args, SPI_OK_DELETE);
+	commit(&context);
+}
+
+void
+nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char *error)
+{
+	StoreContext context;
+	StoreArgs	args = {0};
+
+	begin(shared, &context);
+	add_int(&args, run_id);
+	add_text(&args, nn_run_state_name(state));
+	add_bool(&args, state > NN_RUN_RUNNING);
+	add_text(&args, error);
+	execute(&context,
+			"UPDATE %s." NN_RUN_TABLE " SET state = $2, error = $4,"
+			" finished_at = CASE WHEN $3 THEN pg_catalog.clock_timestamp() END"
+			" WHERE run_id = $1", &args, SPI_OK_UPDATE);
+	if (SPI_processed == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("run " INT64_FORMAT " was deleted while it was on", run_id)));
+	commit(&context);
+}
+
+static void
+store_block_row(const StoreContext *context, NnShared *shared, int64 run_id,
+				const NnPlanBlock *block, TimestampTz measured_at)
+{
+	const NnWorkloadResult *workload = &shared->workload;
+	const NnWorkloadErrors *errors = &workload->errors;
+	bool		has_workload = shared->request.has_workload;
+	double		duration_s = (has_workload ? workload->window_ns :
+							  shared->order.end_ns - shared->order.measure_ns) / 1e9;
+	Oid			histogram_type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+												 CStringGetDatum("noisy_histogram"),
+												 ObjectIdGetDatum(shared->request.schema_oid));
+	StoreArgs	args = {0};
+
+	add_int(&args, run_id);
+	add_int(&args, block->block);
+	add_int(&args, block->repeat);
+	add_int(&args, block->clients);
+	add_level(&args, block->level_pct);
+	add_float(&args, nn_shared_summaries(shared)[block->block - 1].achieved_pct);
+	add_arg(&args, TIMESTAMPTZOID, TimestampTzGetDatum(measured_at), false);
+	add_float(&args, duration_s);
+	add_counter(&args, has_workload ? (int64) workload->latency.count : -1);
+	add_counter(&args, has_workload ? (int64) (errors->serialization + errors->deadlock +
+											   errors->connection + errors->other) : -1);
+	add_counter(&args, has_workload ? (int64) errors->serialization : -1);
+	add_counter(&args, has_workload ? (int64) errors->deadlock : -1);
+	add_counter(&args, has_workload ? (int64) errors->connection : -1);
+	add_counter(&args, has_workload ? (int64) errors->other : -1);
+	add_text(&args, has_workload ? workload->last_error : NULL);
+	add_float(&args, has_workload ? workload->latency.count / duration_s : NAN);
+	add_arg(&args, histogram_type,
+			has_workload ? nn_histogram_to_datum(&workload->latency) : (Datum) 0, !has_workload);
+	add_float(&args, has_workload ? workload->driver_cpu_s : NAN);
+	add_float(&args, has_workload ? workload->driver_busiest_pct : NAN);
+	add_arg(&args, BOOLOID, BoolGetDatum(workload->driver_busiest_pct >= 90), !has_workload);
+	add_int(&args, (int64) shared->sample.samples_expected);
+	add_int(&args, (int64) shared->sample.samples_taken);
+	execute(context,
+			"INSERT INTO %s.noisy_blocks (run_id, block, repeat, clients, level, achieved_pct,"
+			" started_at, duration_s, accepted, transactions, errors, serialization_failures,"
+			" deadlocks, connection_errors, other_errors, last_error, tps, latency, driver_cpu_s,"
+			" driver_busiest_pct, driver_bound, samples_expected, samples_taken)"
+			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true, $9, $10, $11, $12, $13, $14, $15, $16,"
+			" $17, $18, $19, $20, $21, $22)", &args, SPI_OK_INSERT);
+}
+
+static void
+store_dose(const StoreContext *context, NnShared *shared, int64 run_id, const NnPlanBlock *block)
+{
+	int			n_seconds = shared->order.n_seconds;
+	Datum	   *seconds = palloc(sizeof(Datum) * n_seconds);
+	bool	   *nulls = palloc(sizeof(bool) * n_seconds);
+
+	for (int i = 0; i < shared->request.n_load_threads; i++)
+	{
+		NnLoadThread *thread = &nn_shared_load_threads(shared)[i];
+		const NnStressorSpec *spec = &shared->request.stressors[thread->stressor];
+		StoreArgs	args = {0};
+		int			dims[1] = {n_seconds};
+		int			lower[1] = {1};
+
+		for (int s = 0; s < n_seconds; s++)
+		{
+			float		achieved = nn_shared_dose_second(shared, i, s)->achieved_pct;
+
+			seconds[s] = Float4GetDatum(achieved);
+			nulls[s] = isnan(achieved);
+		}
+		add_int(&args, run_id);
+		add_int(&args, block->block);
+		add_text(&args, spec->name);
+		add_int(&args, thread->worker);
+		add_float(&args, thread->requested_pct);
+		add_float(&args, thread->achieved_pct);
+		add_float(&args, thread->rate);
+		add_text(&args, nn_stressor_find(spec->name)->rate_unit);
+		add_float(&args, thread->cpu_pct);
+		add_bool(&args, thread->unreachable);
+		add_arg(&args, FLOAT4ARRAYOID,
+				PointerGetDatum(construct_md_array(seconds, nulls, 1, dims, lower, FLOAT4OID,
+												   sizeof(float4), true, TYPALIGN_INT)), false);
+		execute(context,
+				"INSERT INTO %s.noisy_dose (run_id, block, stressor, worker, requested_pct,"
+				" achieved_pct, rate, rate_unit, cpu_pct, unreachable, achieved_by_second_pct)"
+				" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", &args, SPI_OK_INSERT);
+	}
+}
+
+static void
+store_timeline(const StoreContext *context, NnShared *shared, int64 run_id,
+			   const NnPlanBlock *block, TimestampTz measured_at)
+{
+	bool		has_workload = shared->request.has_workload;
+	uint64		window_ns = shared->order.end_ns - shared->order.measure_ns;
+
+	for (int s = 0; s < shared->order.n_seconds; s++)
+	{
+		NnWorkloadSecond *workload = &nn_shared_workload_seconds(shared)[s];
+		NnHostSecond *host = &nn_shared_host_seconds(shared)[s];
+		double		length_s = Min(1.0, (window_ns - s * NN_NS_PER_S) / 1e9);
+		bool		has_row = has_workload && s < shared->workload.n_seconds;
+		bool		has_host = s < shared->sample.n_seconds;
+		StoreArgs	args = {0};
+
+		add_int(&args, run_id);
+		add_int(&args, block->block);
+		add_arg(&args, TIMESTAMPTZOID,
+				TimestampTzGetDatum(measured_at + (int64) s * USECS_PER_SEC), false);
+		add_int(&args, s + 1);
+		add_int(&args, block->clients);
+		add_level(&args, block->level_pct);
+		add_counter(&args, has_row ? (int64) workload->transactions : -1);
+		add_counter(&args, has_row ? (int64) workload->errors : -1);
+		add_float(&args, has_row ? workload->transactions / length_s : NAN);
+		add_float(&args, has_row ? workload->p50_ms : NAN);
+		add_float(&args, has_row ? workload->p95_ms : NAN);
+		add_float(&args, has_row ? workload->p99_ms : NAN);
+		add_float(&args, has_row ? workload->max_ms : NAN);
+		add_float(&args, has_host ? host->usage.noise_pct : NAN);
+		add_float(&args, has_host ? host->usage.server_pct : NAN);
+		add_float(&args, has_host ? host->usage.driver_pct : NAN);
+		add_float(&args, has_host ? host->usage.foreign_pct : NAN);
+		add_float(&args, has_host ? host->usage.cpu.busy_pct : NAN);
+		add_float(&args, has_host ? host->usage.cpu.idle_pct : NAN);
+		add_float(&args, has_host ? host->usage.cpu.steal_pct : NAN);
+		add_float(&args, has_host ? host->usage.run_delay_pct : NAN);
+		add_float(&args, has_host ? host->usage.throttled_pct : NAN);
+		add_float(&args, has_host ? host->lwlock_waiters : NAN);
+		add_arg(&args, BOOLOID, BoolGetDatum(host->checkpoint), !has_host);
+		execute(context,
+				"INSERT INTO %s.noisy_timeline (run_id, block, at, second, clients, level,"
+				" transactions, errors, tps, p50_ms, p95_ms, p99_ms, max_ms, noise_cpu_pct,"
+				" server_cpu_pct, driver_cpu_pct, foreign_cpu_pct, host_busy_pct, host_idle_pct,"
+				" steal_pct, run_delay_pct, throttled_pct, lwlock_waiters, checkpoint)"
+				" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,"
+				" $17, $18, $19, $20, $21, $22, $23, $24)", &args, SPI_OK_INSERT);
+	}
+}
+
+static void
+store_waits(const StoreContext *context, NnShared *shared, int64 run_id, const NnPlanBlock *block)
+{
+	const NnSampleResult *sample = &shared->sample;
+
+	for (int i = 0; i < sample->n_waits; i++)
+	{
+		const NnWaitCount *wait = &sample->waits[i];
+		const char *type = pgstat_get_wait_event_type(wait->wait_event_info);
+		const char *event = pgstat_get_wait_event(wait->wait_event_info);
+		StoreArgs	args = {0};
+
+		add_int(&args, run_id);
+		add_int(&args, block->block);
+		add_text(&args, sample->backend_types[wait->backend_type]);
+		add_text(&args, type ? type : "CPU");
+		add_text(&args, event ? event : "CPU");
+		add_int(&args, (int64) wait->samples);
+		add_int(&args, wait->max_waiters);
+
+		/* two events that the server gives one name are one row */
+		execute(context,
+				"INSERT INTO %s.noisy_wait_samples AS w (run_id, block, backend_type,"
+				" wait_event_type, wait_event, samples, max_waiters)"
+				" VALUES ($1, $2, $3, $4, $5, $6, $7)"
+				" ON CONFLICT (run_id, block, backend_type, wait_event_type, wait_event) DO UPDATE"
+				" SET samples = w.samples + excluded.samples,"
+				" max_waiters = w.max_waiters + excluded.max_waiters", &args, SPI_OK_INSERT);
+	}
+}
+
+/* Pages in bytes; "not measured" stays so. */
+static int64
+buffer_bytes(int64 buffers)
+{
+	return buffers < 0 ? -1 : buffers * BLCKSZ;
+}
+
+static void
+store_server(const StoreContext *context, NnShared *shared, int64 run_id, const NnPlanBlock *block)
+{
+	const NnServerCounters *c = &shared->sample.counters;
+	const NnHostUsage *u = &shared->sample.usage;
+	StoreArgs	args = {0};
+
+	add_int(&args, run_id);
+	add_int(&args, block->block);
+	add_counter(&args, c->buffers_checkpointer);
+	add_counter(&args, buffer_bytes(c->buffers_checkpointer));
+	add_counter(&args, c->buffers_bgwriter);
+	add_counter(&args, buffer_bytes(c->buffers_bgwriter));
+	add_counter(&args, c->buffers_backends);
+	add_counter(&args, buffer_bytes(c->buffers_backends));
+	add_counter(&args, c->maxwritten_clean);
+	add_counter(&args, c->buffers_alloc);
+	add_counter(&args, c->wal_bytes);
+	add_counter(&args, c->fsyncs);
+	add_counter(&args, c->checkpoints_timed);
+	add_counter(&args, c->checkpoints_requested);
+	add_counter(&args, c->checkpoints_done);
+	add_float(&args, c->write_time_ms);
+	add_float(&args, c->sync_time_ms);
+	add_bool(&args, c->in_progress_at_end);
+	add_text(&args, c->note);
+	execute(context,
+			"INSERT INTO %s.noisy_bgwriter (run_id, block, checkpointer_buffers,"
+			" checkpointer_bytes, bgwriter_buffers, bgwriter_bytes, backend_buffers, backend_bytes,"
+			" maxwritten_clean, buffers_alloc, wal_bytes, fsyncs, checkpoints_timed,"
+			" checkpoints_requested, checkpoints_done, write_time_ms, sync_time_ms,"
+			" in_progress_at_end, note)"
+			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+			" $18, $19)", &args, SPI_OK_INSERT);
+
+	memset(&args, 0, sizeof(args));
+	add_int(&args, run_id);
+	add_int(&args, block->block);
+	add_float(&args, u->cpu.busy_pct);
+	add_float(&args, u->cpu.user_pct);
+	add_float(&args, u->cpu.system_pct);
+	add_float(&args, u->cpu.iowait_pct);
+	add_float(&args, u->cpu.steal_pct);
+	add_float(&args, u->cpu.idle_pct);
+	add_float(&args, u->noise_pct);
+	add_float(&args, u->server_pct);
+	add_float(&args, u->driver_pct);
+	add_float(&args, u->own_pct);
+	add_float(&args, u->foreign_pct);
+	add_float(&args, u->run_delay_pct);
+	add_float(&args, u->throttled_pct);
+	add_float(&args, u->psi_cpu_some_pct);
+	add_float(&args, u->psi_memory_some_pct);
+	add_float(&args, u->psi_io_some_pct);
+	add_text(&args, shared->sample.usage_why_not.reason);
+	execute(context,
+			"INSERT INTO %s.noisy_host_usage (run_id, block, busy_pct, user_pct, system_pct,"
+			" iowait_pct, steal_pct, idle_pct, noise_pct, server_pct, driver_pct, own_pct,"
+			" foreign_pct, run_delay_pct, throttled_pct, psi_cpu_some_pct, psi_memory_some_pct,"
+			" psi_io_some_pct, note)"
+			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+			" $18, $19)", &args, SPI_OK_INSERT);
+}
+
+void
+nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, TimestampTz measured_at)
+{
+	StoreContext context;
+
+	begin(shared, &context);
+	store_block_row(&context, shared, run_id, block, measured_at);
+	store_dose(&context, shared, run_id, block);
+	store_timeline(&context, shared, run_id, block, measured_at);
+	store_waits(&context, shared, run_id, block);
+	store_server(&context, shared, run_id, block);
+	commit(&context);
+}
+
+bool
+nn_store_exists(NnShared *shared)
+{
+	bool		exists;
+
+	StartTransactionCommand();
+	exists = OidIsValid(run_table(shared));
+	CommitTransactionCommand();
+	return exists;
+}
+
+void
+nn_store_release_snapshot(void)
+{
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	SPI_commit();
+	SPI_finish();
+}

@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * store.h
+ *	  Keeping runs in tables: the only user of SPI.
+ *
+ * Each function but the last is a transaction of its own, in the conductor, with the rights of
+ * the owner of the tables.  Errors are raised.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef NN_STORE_H
+#define NN_STORE_H
+
+#include "utils/timestamp.h"
+
+#include "server/shared.h"
+
+/*
+ * Record a new run as 'starting' and return its id.  Runs that are recorded as live by
+ * now belong to conductors that died: they are marked as aborted.
+ */
+extern int64 nn_store_run_begin(NnShared *shared);
+
+/* Forget a run that did not start. */
+extern void nn_store_run_forget(NnShared *shared, int64 run_id);
+
+/* Record a state; a final one gets its time. error may be NULL. */
+extern void nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char *error);
+
+/* Record the block that ended last, with everything measured in it; its summary is filled in already. */
+extern void nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block,
+						   TimestampTz measured_at);
+
+/* Are the tables still there?  False after DROP EXTENSION. */
+extern bool nn_store_exists(NnShared *shared);
+
+/*
+ * End the transaction of a procedure that was called outside a transaction block, and go on in
+ * a new one, without a snapshot.
+ */
+extern void nn_store_release_snapshot(void);
+
+#endif							/* NN_STORE_H */

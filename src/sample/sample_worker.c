@@ -1,0 +1,250 @@
+/*-------------------------------------------------------------------------
+ *
+ * sample_worker.c
+ *	  The worker that watches the server and the host during a block.
+ *
+ * One thread and three rhythms, all laid on the clock at the start of the measured window, so that
+ * lateness of one step does not move the next:
+ *
+ *	 - wait events of every process, once in every sample interval,
+ *	 - whether a checkpoint is in progress, every 100 ms,
+ *	 - use of the host, at the end of every second.
+ *
+ * Server counters and the use of the whole window are read at both ends of it.
+ *
+ * The moment of a sample moves through its interval from one interval to the next, by
+ * the golden ratio, which covers it evenly.  Noise comes in bursts with a period of 10 ms: samples
+ * of that period would meet it always in the same phase, and would see
+ * the waits of that phase alone.
+ *
+ * A worker that gets the CPU too late skips what it missed and says how much it was: catching up would
+ * count one moment many times.
+ *
+ * Memory: a context that is reset after each block.  Results go straight to shared->sample and
+ * the rows of host seconds, which are ours until the order is done.  No locks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+
+#include "core/clock.h"
+#include "sample/host_usage.h"
+#include "sample/server_counters.h"
+#include "sample/waits.h"
+#include "server/worker.h"
+
+#define CHECKPOINT_POLL_NS	(100 * NN_NS_PER_MS)
+#define GOLDEN_RATIO		0.61803398874989485
+
+/* A window that is being measured. */
+typedef struct Window
+{
+	NnWorker   *worker;
+	uint64		start_ns;
+	uint64		end_ns;
+
+	/* wait events */
+	NnWaits    *waits;
+	uint64		interval_ns;
+	uint64		tick;			/* number of the next sample */
+	uint64		ticks;			/* whole intervals in the window */
+	uint64		second_samples; /* in the current second */
+	uint64		second_lwlock_waiters;
+
+	/* checkpoints and counters */
+	NnCountersWindow counters;
+	uint64		poll_ns;		/* of the next poll */
+	bool		second_checkpoint;
+
+	/* host */
+	NnHostSampler *host;
+	NnHostReading first;
+	NnHostReading latest;
+	int			second;			/* number of the current second */
+	int			n_seconds;
+} Window;
+
+/* When sample "tick" is due; UINT64_MAX behind the last one. */
+static uint64
+tick_ns(const Window *window, uint64 tick)
+{
+	double		phase = fmod(0.5 + (double) tick * GOLDEN_RATIO, 1.0);
+
+	if (tick >= window->ticks)
+		return UINT64_MAX;
+	return window->start_ns + tick * window->interval_ns +
+		(uint64) (phase * (double) window->interval_ns);
+}
+
+/* End of the current second; the last one ends with the window, whatever its length. */
+static uint64
+second_end_ns(const Window *window)
+{
+	if (window->second + 1 >= window->n_seconds)
+		return window->end_ns;
+	return Min(window->start_ns + (uint64) (window->second + 1) * NN_NS_PER_S, window->end_ns);
+}
+
+static bool
+wait_until(NnWorker *worker, uint64 until_ns)
+{
+	while (nn_now_ns() < until_ns)
+		if (!nn_worker_wait(worker, until_ns))
+			return false;
+	return !nn_shared_must_stop(worker->shared);
+}
+
+/* Prepare a window, before it starts: allocates all that it needs. */
+static Window *
+window_create(NnWorker *worker)
+{
+	NnShared   *shared = worker->shared;
+	Window	   *window = palloc0(sizeof(Window));
+
+	memset(&shared->sample, 0, sizeof(shared->sample));
+	window->worker = worker;
+	window->start_ns = shared->order.measure_ns;
+	window->end_ns = shared->order.end_ns;
+	window->interval_ns = Max(shared->request.sample_interval_ms, 1) * NN_NS_PER_MS;
+	window->ticks = (window->end_ns - window->start_ns) / window->interval_ns;
+	window->n_seconds = Min(shared->order.n_seconds, shared->request.max_seconds);
+	window->waits = nn_waits_create(shared);
+	window->host = nn_host_sampler_create(shared);
+	return window;
+}
+
+static void
+window_start(Window *window)
+{
+	nn_host_sampler_read(window->host, true, &window->first);
+	window->latest = window->first;
+	nn_counters_begin(&window->counters);
+	window->second_checkpoint = window->counters.in_progress;
+	window->poll_ns = window->start_ns + CHECKPOINT_POLL_NS;
+}
+
+static void
+take_sample(Window *window, uint64 now_ns)
+{
+	uint64		current = (now_ns - window->start_ns) / window->interval_ns;
+
+	window->second_lwlock_waiters += nn_waits_pass(window->waits, now_ns);
+	window->second_samples++;
+	window->worker->shared->sample.samples_taken++;
+	window->tick = Max(window->tick + 1, current);
+	if (tick_ns(window, window->tick) <= now_ns)
+		window->tick++;
+}
+
+static void
+poll_checkpoint(Window *window, uint64 now_ns)
+{
+	window->second_checkpoint |= nn_counters_poll(&window->counters);
+	window->poll_ns += CHECKPOINT_POLL_NS;
+	if (window->poll_ns <= now_ns)
+		window->poll_ns = now_ns + CHECKPOINT_POLL_NS;
+}
+
+/*
+ * Store the seconds that have ended: one, unless we didn't get the CPU for longer; all of
+ * them then get the mean of the time since the last reading.
+ */
+static void
+end_seconds(Window *window, uint64 now_ns)
+{
+	NnShared   *shared = window->worker->shared;
+	bool		last = now_ns >= window->end_ns;
+	NnHostReading reading;
+	NnHostUsage usage;
+
+	nn_host_sampler_read(window->host, last, &reading);
+	nn_host_usage(&window->latest, &reading, &usage);
+	window->latest = reading;
+	while (window->second < window->n_seconds && second_end_ns(window) <= now_ns)
+	{
+		NnHostSecond *second = &nn_shared_host_seconds(shared)[window->second];
+
+		second->usage = usage;
+		second->lwlock_waiters = window->second_samples == 0 ? NAN :
+			(double) window->second_lwlock_waiters / (double) window->second_samples;
+		second->checkpoint = window->second_checkpoint;
+		window->second++;
+	}
+	shared->sample.n_seconds = window->second;
+	window->second_samples = 0;
+	window->second_lwlock_waiters = 0;
+	window->second_checkpoint = window->counters.in_progress;
+}
+
+/* The whole window has been seen. */
+static void
+window_end(Window *window)
+{
+	NnSampleResult *result = &window->worker->shared->sample;
+
+	nn_counters_end(&window->counters, &result->counters);
+	nn_host_usage(&window->first, &window->latest, &result->usage);
+	result->samples_expected = window->ticks;
+}
+
+/* Carry out one block; false: the run was stopped, and there is no result. */
+static bool
+run_block(NnWorker *worker)
+{
+	Window	   *window = window_create(worker);
+	uint64		now_ns;
+
+	nn_worker_activity(worker, "sampling, block %d", worker->shared->order.block);
+	if (!wait_until(worker, window->start_ns))
+		return false;
+	window_start(window);
+	do
+	{
+		uint64		next_ns = Min(second_end_ns(window), window->poll_ns);
+
+		next_ns = Min(next_ns, tick_ns(window, window->tick));
+		if (!wait_until(worker, next_ns))
+			return false;
+
+		now_ns = nn_now_ns();
+		if (now_ns >= tick_ns(window, window->tick) && now_ns < window->end_ns)
+			take_sample(window, now_ns);
+		if (now_ns >= window->poll_ns || now_ns >= window->end_ns)
+			poll_checkpoint(window, now_ns);
+		if (now_ns >= second_end_ns(window))
+			end_seconds(window, now_ns);
+	} while (now_ns < window->end_ns);
+	window_end(window);
+	nn_worker_activity(worker, "waiting");
+	return true;
+}
+
+void
+nn_sample_main(Datum main_arg)
+{
+	NnWorker	worker;
+	MemoryContext block_context;
+	bool		going = true;
+
+	nn_worker_start(&worker, main_arg);
+	block_context = AllocSetContextCreate(CurrentMemoryContext, NN_NAME " sample block",
+										  ALLOCSET_DEFAULT_SIZES);
+	nn_worker_ready(&worker);
+	while (going && nn_worker_next_order(&worker))
+	{
+		if (worker.shared->order.kind == NN_ORDER_RUN)
+		{
+			MemoryContext old_context = MemoryContextSwitchTo(block_context);
+
+			going = run_block(&worker);
+			MemoryContextSwitchTo(old_context);
+			MemoryContextReset(block_context);
+		}
+		if (going)
+			nn_worker_done(&worker);
+	}
+}

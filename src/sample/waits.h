@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * waits.h
+ *	  Samples of what every process of the server waits for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef NN_WAITS_H
+#define NN_WAITS_H
+
+#include "postgres.h"
+
+#include "server/shared.h"
+
+typedef struct NnWaits NnWaits;
+
+/*
+ * Start a window: clears the wait events in shared->sample.  Lives in the current memory context.
+ */
+extern NnWaits *nn_waits_create(NnShared *shared);
+
+/* Sample every process once.  Returns the number of processes that wait for an LWLock. */
+extern int	nn_waits_pass(NnWaits *waits, uint64 now_ns);
+
+#endif							/* NN_WAITS_H */

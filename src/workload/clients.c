@@ -1,0 +1,529 @@
+/*-------------------------------------------------------------------------
+ *
+ * clients.c
+ *	  What the clients of a driver thread do under an order.  See driver.h.
+ *
+ * One loop per order: wait for sockets, advance the connections that are ready, act on what they
+ * report.  A client runs one transaction after the other (a closed loop): the moment at which the last result of a
+ * transaction arrived is the moment at which the next one begins, which makes it one reading of the
+ * clock per transaction.
+ *
+ * A client whose connection is lost connects again, after a pause that grows from one attempt to the next; when
+ * MAX_ATTEMPTS in a row have failed it is lost for the block.  A client all of whose transactions fail pauses in
+ * the same way, so that a table that is dropped under the load does not flood the server's log.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "workload/driver.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/clock.h"
+
+#define MAX_EVENTS		64
+#define MAX_WAIT_NS		(50 * NN_NS_PER_MS) /* bounds how late a stop is seen */
+#define MIN_BACKOFF_NS	(50 * NN_NS_PER_MS)
+#define MAX_BACKOFF_NS	NN_NS_PER_S
+#define MAX_ATTEMPTS	10
+
+/* Waits without a look at the clock for what no socket tells. */
+#define MAX_TURNS		256
+
+/* Transactions of a client that fail in a row without a pause. */
+#define MAX_FAILURES	5
+
+/* A server that is full or still starting is asked again for so long. */
+#define FULL_RETRY_NS	(2 * NN_NS_PER_S)
+
+/* What transactions in flight are given after the end of a block, before and after they are cancelled. */
+#define DRAIN_NS		(2 * NN_NS_PER_S)
+#define CANCEL_NS		NN_NS_PER_S
+
+/* Watch the client's socket for what its connection wants. */
+void
+nn_driver_watch(NnDriverThread *thread, NnClient *client)
+{
+	NnConnection *c = &client->connection;
+
+	if (c->fd < 0)
+	{
+		if (client->polled_fd >= 0)
+			nn_poller_remove(thread->poller, (int) (client - thread->clients), client->polled_fd);
+		client->polled_fd = -1;
+		return;
+	}
+
+	/* While it connects, libpq may have changed sockets without changing numbers. */
+	if (c->fd == client->polled_fd && c->wants == client->polled &&
+		c->state != NN_CONNECTION_CONNECTING)
+		return;
+	if (!nn_poller_set(thread->poller, (int) (client - thread->clients), c->fd, c->wants))
+	{
+		/* No memory in the kernel: rare enough to be a lost connection. */
+		int			err = errno;
+
+		nn_connection_close(c);
+		c->state = NN_CONNECTION_FAILED;
+		c->failure.kind = NN_FAILURE_CONNECT;
+		snprintf(c->failure.message, sizeof(c->failure.message),
+				 "could not watch a socket: errno %d", err);
+		client->polled_fd = -1;
+		return;
+	}
+	client->polled_fd = c->fd;
+	client->polled = c->wants;
+}
+
+/* --- connecting --- */
+
+static bool
+is_settled(const NnClient *client)
+{
+	return client->connection.state == NN_CONNECTION_IDLE ||
+		(client->connection.state == NN_CONNECTION_FAILED && client->retry_ns == 0);
+}
+
+static void
+open_client(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
+{
+	client->retry_ns = 0;
+	(void) nn_connection_open(&client->connection, now_ns);
+	nn_driver_watch(thread, client);
+}
+
+/* Is the server merely full, or not up yet? */
+static bool
+is_transient(const NnConnectionFailure *failure)
+{
+	return strcmp(failure->sqlstate, "53300") == 0 || strcmp(failure->sqlstate, "57P03") == 0;
+}
+
+/* A client that connects or wants to: look at the clock for it. */
+static void
+tend_connecting(NnDriverThread *thread, NnClient *client, uint64_t now_ns, uint64_t begun_ns)
+{
+	NnConnection *c = &client->connection;
+
+	if (nn_connection_is_setting_up(c) &&
+		now_ns - c->since_ns > thread->driver->target->connect_timeout_ns)
+	{
+		(void) nn_connection_expire(c, now_ns);
+		nn_driver_watch(thread, client);
+	}
+	if (c->state != NN_CONNECTION_FAILED)
+		return;
+	if (client->retry_ns == 0 && is_transient(&c->failure) && now_ns < begun_ns + FULL_RETRY_NS)
+		client->retry_ns = now_ns + 2 * MIN_BACKOFF_NS;
+	if (client->retry_ns != 0 && now_ns >= client->retry_ns)
+		open_client(thread, client, now_ns);
+}
+
+/* Advance the clients that are ready. */
+static void
+serve_connecting(NnDriverThread *thread, int timeout_ms)
+{
+	NnPollerEvent events[MAX_EVENTS];
+	int			n = nn_poller_wait(thread->poller, events, MAX_EVENTS, timeout_ms);
+
+	for (int i = 0; i < n; i++)
+	{
+		NnClient   *client = &thread->clients[events[i].client];
+
+		(void) nn_connection_advance(&client->connection);
+		nn_driver_watch(thread, client);
+	}
+}
+
+/* Sum up for the main thread. */
+static void
+report_connections(NnDriverThread *thread)
+{
+	thread->n_failed = 0;
+	for (int i = 0; i < thread->n_clients; i++)
+	{
+		const NnConnection *c = &thread->clients[i].connection;
+
+		if (c->state == NN_CONNECTION_IDLE)
+			continue;
+		if (thread->n_failed == 0)
+			thread->failure = c->failure;
+		thread->n_failed++;
+	}
+}
+
+/* NN_DRIVER_CONNECT: have exactly the clients that are wanted, all of them at the same time. */
+void
+nn_driver_connect(NnDriverThread *thread)
+{
+	uint64_t	begun_ns = nn_now_ns();
+	bool		settled;
+
+	/* Connections that were closed from the other side while nobody looked. */
+	serve_connecting(thread, 0);
+
+	for (int i = 0; i < thread->max_clients; i++)
+	{
+		NnClient   *client = &thread->clients[i];
+		NnConnectionState state = client->connection.state;
+
+		client->attempts = 0;
+		client->retry_ns = 0;
+		if (i >= thread->n_clients)
+		{
+			nn_connection_close(&client->connection);
+			nn_driver_watch(thread, client);
+		}
+		else if (state == NN_CONNECTION_CLOSED || state == NN_CONNECTION_FAILED)
+			open_client(thread, client, begun_ns);
+		if (nn_driver_must_stop(thread->driver))
+			return;
+	}
+
+	do
+	{
+		uint64_t	now_ns = nn_now_ns();
+
+		settled = true;
+		for (int i = 0; i < thread->n_clients; i++)
+		{
+			tend_connecting(thread, &thread->clients[i], now_ns, begun_ns);
+			settled = settled && is_settled(&thread->clients[i]);
+		}
+		if (!settled)
+			serve_connecting(thread, (int) (MAX_WAIT_NS / NN_NS_PER_MS));
+	} while (!settled && !nn_driver_must_stop(thread->driver));
+	report_connections(thread);
+}
+
+/* --- running --- */
+
+static void begin_transaction(NnDriverThread *thread, NnClient *client, uint64_t now_ns);
+
+static void
+count_error(NnDriverThread *thread, const NnError *error, uint64_t now_ns)
+{
+	nn_driver_close_intervals(thread, now_ns);
+	if (thread->open == NULL)
+		return;
+	thread->open->errors[error->kind]++;
+	thread->error_ns = now_ns;
+	thread->error = *error;
+}
+
+static uint64_t
+backoff_ns(int attempts)
+{
+	uint64_t	pause_ns = attempts < 8 ? MIN_BACKOFF_NS << attempts : MAX_BACKOFF_NS;
+
+	return pause_ns < MAX_BACKOFF_NS ? pause_ns : MAX_BACKOFF_NS;
+}
+
+/* The connection is gone, or an attempt to have one again has failed: plan the next. */
+static void
+plan_attempt(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
+{
+	if (client->attempts >= MAX_ATTEMPTS)
+	{
+		client->retry_ns = 0;
+		thread->n_unsettled--;
+		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
+		return;
+	}
+	client->retry_ns = now_ns + backoff_ns(client->attempts);
+	client->attempts++;
+}
+
+/* Its transaction has failed: go on, with a pause when that happens again and again. */
+static void
+go_on_after_error(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
+{
+	if (client->connection.error.kind == NN_ERROR_OTHER)
+		client->failures++;
+	if (client->failures <= MAX_FAILURES)
+	{
+		begin_transaction(thread, client, now_ns);
+		return;
+	}
+	client->retry_ns = now_ns + backoff_ns(client->failures - MAX_FAILURES - 1);
+	thread->n_unsettled++;
+}
+
+/* Act on what a connection reports, other than a success. */
+static void
+handle_trouble(NnDriverThread *thread, NnClient *client, NnConnectionEvent event,
+			   bool was_running)
+{
+	NnConnection *c = &client->connection;
+	uint64_t	now_ns = nn_now_ns();
+
+	switch (event)
+	{
+		case NN_EVENT_ERROR:
+			thread->n_running--;
+			count_error(thread, &c->error, now_ns);
+			go_on_after_error(thread, client, now_ns);
+			break;
+		case NN_EVENT_FAILED:
+			nn_driver_watch(thread, client);
+			if (was_running)
+			{
+				thread->n_running--;
+				count_error(thread, &c->error, now_ns);
+			}
+			if (client->retry_ns == 0 && !client->connecting)
+				thread->n_unsettled++;
+			client->connecting = true;
+			plan_attempt(thread, client, now_ns);
+			break;
+		case NN_EVENT_READY:
+			thread->n_unsettled--;
+			client->connecting = false;
+			begin_transaction(thread, client, now_ns);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Begin the client's next transaction, unless the block has ended. */
+static void
+begin_transaction(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
+{
+	NnConnectionEvent event;
+
+	if (now_ns >= thread->order.end_ns)
+		return;
+	client->begin_ns = now_ns;
+	thread->n_running++;
+	event = nn_connection_begin(&client->connection);
+	if (event != NN_EVENT_WAIT)
+		handle_trouble(thread, client, event, true);
+	else if (client->connection.wants != client->polled)
+		nn_driver_watch(thread, client);
+}
+
+/* A socket is ready. The hot path: nothing here but what every transaction needs. */
+static inline void
+serve_client(NnDriverThread *thread, NnClient *client)
+{
+	NnConnection *c = &client->connection;
+	bool		was_running = nn_connection_is_busy(c);
+	NnConnectionEvent event = nn_connection_advance(c);
+
+	if (event == NN_EVENT_COMMITTED)
+	{
+		uint64_t	now_ns = nn_now_ns();
+
+		if (now_ns >= thread->boundary_ns)
+			nn_driver_close_intervals(thread, now_ns);
+		if (thread->open != NULL)
+			nn_histogram_record(&thread->open->latency, now_ns - client->begin_ns);
+		atomic_store_explicit(&thread->last_commit_ns, now_ns, memory_order_relaxed);
+		thread->n_running--;
+		client->attempts = 0;
+		client->failures = 0;
+		begin_transaction(thread, client, now_ns);
+		return;
+	}
+	if (event != NN_EVENT_WAIT)
+		handle_trouble(thread, client, event, was_running);
+	if (c->wants != client->polled || c->fd != client->polled_fd ||
+		c->state == NN_CONNECTION_CONNECTING)
+		nn_driver_watch(thread, client);
+}
+
+/* A client's pause is over. */
+static void
+end_pause(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
+{
+	NnConnection *c = &client->connection;
+
+	client->retry_ns = 0;
+	if (c->state == NN_CONNECTION_IDLE)
+	{
+		thread->n_unsettled--;
+		begin_transaction(thread, client, now_ns);
+		return;
+	}
+	open_client(thread, client, now_ns);
+	if (c->state == NN_CONNECTION_FAILED)
+		plan_attempt(thread, client, now_ns);
+}
+
+/* Clients that connect, or pause.  Returns when to look again. */
+static uint64_t
+tend_unsettled(NnDriverThread *thread, uint64_t now_ns)
+{
+	uint64_t	next_ns = now_ns + MAX_WAIT_NS;
+
+	for (int i = 0; i < thread->n_clients; i++)
+	{
+		NnClient   *client = &thread->clients[i];
+		NnConnection *c = &client->connection;
+
+		if (client->retry_ns != 0 && now_ns >= client->retry_ns)
+			end_pause(thread, client, now_ns);
+		else if (nn_connection_is_setting_up(c) &&
+				 now_ns - c->since_ns > thread->driver->target->connect_timeout_ns)
+		{
+			(void) nn_connection_expire(c, now_ns);
+			nn_driver_watch(thread, client);
+			if (c->state == NN_CONNECTION_FAILED)
+				plan_attempt(thread, client, now_ns);
+		}
+		if (client->retry_ns != 0 && client->retry_ns < next_ns)
+			next_ns = client->retry_ns;
+	}
+	return next_ns > now_ns ? next_ns : now_ns;
+}
+
+/* After the end of the block: what still runs is cancelled, and at last given up. */
+static void
+drain(NnDriverThread *thread, uint64_t now_ns, bool *cancelled)
+{
+	uint64_t	over_ns = now_ns - thread->order.end_ns;
+
+	if (over_ns < DRAIN_NS || (*cancelled && over_ns < DRAIN_NS + CANCEL_NS))
+		return;
+	for (int i = 0; i < thread->n_clients; i++)
+	{
+		NnClient   *client = &thread->clients[i];
+
+		if (!nn_connection_is_busy(&client->connection))
+			continue;
+		if (!*cancelled && thread->driver->target->local)
+		{
+			nn_connection_cancel(&client->connection);
+			continue;
+		}
+		nn_connection_close(&client->connection);
+		nn_driver_watch(thread, client);
+	}
+	if (*cancelled || !thread->driver->target->local)
+		thread->n_running = 0;
+	*cancelled = true;
+}
+
+/* Sleep until the block starts.  False: the run is to stop. */
+static bool
+wait_for_start(NnDriverThread *thread)
+{
+	uint64_t	now_ns;
+
+	while ((now_ns = nn_now_ns()) < thread->order.start_ns)
+	{
+		uint64_t	until_ns = now_ns + MAX_WAIT_NS;
+
+		if (nn_driver_must_stop(thread->driver))
+			return false;
+		nn_sleep_until_ns(until_ns < thread->order.start_ns ? until_ns : thread->order.start_ns);
+	}
+	return true;
+}
+
+/* Begin a client's block.  A client that was lost in the block before gets another chance. */
+static void
+begin_client(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
+{
+	NnConnection *c = &client->connection;
+
+	c->scale = thread->order.scale;
+	nn_random_seed(&c->random, thread->driver->seed,
+				   ((uint64_t) thread->order.block << 32) | (uint32_t) client->number);
+	client->attempts = 0;
+	client->failures = 0;
+	client->retry_ns = 0;
+	client->connecting = c->state != NN_CONNECTION_IDLE;
+	if (!client->connecting)
+	{
+		begin_transaction(thread, client, now_ns);
+		return;
+	}
+	thread->n_unsettled++;
+	if (!nn_connection_is_setting_up(c))
+		client->retry_ns = now_ns;	/* at the first look at the clock */
+}
+
+static void
+begin_block(NnDriverThread *thread)
+{
+	thread->n_running = 0;
+	thread->n_unsettled = 0;
+	thread->error_ns = 0;
+	thread->n_connected = 0;
+	nn_driver_open_intervals(thread);
+	for (int i = 0; i < thread->n_clients; i++)
+		begin_client(thread, &thread->clients[i], nn_now_ns());
+}
+
+/* Look at the clock for all that is not told by a socket.  Returns the time for the next wait. */
+static int
+keep_house(NnDriverThread *thread, bool *cancelled)
+{
+	uint64_t	now_ns = nn_now_ns();
+	uint64_t	deadline_ns = atomic_load_explicit(&thread->driver->deadline_ns,
+												   memory_order_relaxed);
+	uint64_t	next_ns = now_ns + MAX_WAIT_NS;
+
+	if (deadline_ns != 0 && now_ns > deadline_ns)
+		atomic_store(&thread->driver->stop, true);
+	nn_driver_close_intervals(thread, now_ns);
+	if (now_ns >= thread->order.end_ns)
+		drain(thread, now_ns, cancelled);
+	else if (thread->n_unsettled > 0)
+		next_ns = tend_unsettled(thread, now_ns);
+	if (now_ns < thread->order.end_ns && thread->order.end_ns < next_ns)
+		next_ns = thread->order.end_ns;
+	return (int) ((next_ns - now_ns + NN_NS_PER_MS - 1) / NN_NS_PER_MS);
+}
+
+/* The block is over for the clients: hand over the intervals. */
+static void
+end_block(NnDriverThread *thread)
+{
+	while (thread->open != NULL && !nn_driver_must_stop(thread->driver))
+	{
+		/* The ring is full. */
+		nn_sleep_until_ns(nn_now_ns() + NN_NS_PER_MS);
+		nn_driver_close_intervals(thread, nn_now_ns());
+	}
+	for (int i = 0; i < thread->n_clients; i++)
+	{
+		if (thread->clients[i].connection.state == NN_CONNECTION_FAILED)
+			thread->failure = thread->clients[i].connection.failure;
+	}
+}
+
+/* NN_DRIVER_RUN: every client runs one transaction after the other until the block ends. */
+void
+nn_driver_run(NnDriverThread *thread)
+{
+	bool		cancelled = false;
+	int			turns = 0;
+	int			timeout_ms = (int) (MAX_WAIT_NS / NN_NS_PER_MS);
+
+	if (thread->n_clients == 0 || !wait_for_start(thread))
+		return;
+	begin_block(thread);
+	if (thread->n_unsettled > 0)
+		timeout_ms = 1;
+	while (!nn_driver_must_stop(thread->driver))
+	{
+		NnPollerEvent events[MAX_EVENTS];
+		int			n = nn_poller_wait(thread->poller, events, MAX_EVENTS, timeout_ms);
+
+		for (int i = 0; i < n; i++)
+			serve_client(thread, &thread->clients[events[i].client]);
+		if (n <= 0 || thread->n_unsettled > 0 || thread->n_running == 0 ||
+			++turns >= MAX_TURNS)
+		{
+			turns = 0;
+			timeout_ms = keep_house(thread, &cancelled);
+			if (thread->n_running == 0 && nn_now_ns() >= thread->order.end_ns)
+				break;
+		}
+	}
+	end_block(thread);
+}

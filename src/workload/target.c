@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * target.c
+ *	  Where the clients of a run connect to: this server, or the one of conninfo.
+ *
+ * This server is reached as a program outside of it would reach it: through the first of its socket folders, or by
+ * TCP where it has none, as the role that called.  Neither the server's environment nor its password
+ * file takes part, so that a role gets in by pg_hba.conf alone.
+ *
+ * Main thread of the workload worker only, before the client threads start.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+#include "utils/varlena.h"
+
+#include "core/clock.h"
+#include "workload/target.h"
+
+#define NN_CONNECT_TIMEOUT_S	10
+
+/* A file that is not there: libpq then has no passwords and says nothing about it. */
+#define NN_NO_PASSFILE	"/pg_noisyneighbor/no/passwords"
+
+static void
+add(NnWorker *worker, NnTarget *target, const char *keyword, const char *value)
+{
+	if (!nn_target_add(target, keyword, value))
+		nn_worker_fail(worker, ERRCODE_OUT_OF_MEMORY, "out of memory", NULL, NULL);
+}
+
+/* First element of a list that a setting holds; NULL when it is empty.  palloc'd. */
+static char *
+first_of(const char *setting, bool folders)
+{
+	const char *value = GetConfigOption(setting, true, false);
+	List	   *list = NIL;
+	bool		ok;
+
+	if (value == NULL || value[0] == '\0')
+		return NULL;
+	if (folders)
+		ok = SplitDirectoriesString(pstrdup(value), ',', &list);
+	else
+		ok = SplitGUCList(pstrdup(value), ',', &list);
+	return ok && list != NIL ? (char *) linitial(list) : NULL;
+}
+
+/*
+ * The host that leads to this server.  A listen address that stands for all of them is replaced by
+ * the loopback address of its kind.
+ */
+static const char *
+local_host(NnWorker *worker)
+{
+	char	   *host = first_of("unix_socket_directories", true);
+
+	if (host != NULL)
+	{
+		/* A relative folder is one below the data directory; "@" is an abstract socket. */
+		if (is_absolute_path(host) || host[0] == '@')
+			return host;
+		return psprintf("%s/%s", DataDir, host);
+	}
+	host = first_of("listen_addresses", false);
+	if (host == NULL)
+		nn_worker_fail(worker, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+					   "this server accepts no connections",
+					   "Both unix_socket_directories and listen_addresses are empty.", NULL);
+	if (strcmp(host, "*") == 0 || strcmp(host, "0.0.0.0") == 0)
+		return "127.0.0.1";
+	if (strcmp(host, "::") == 0)
+		return "::1";
+	return host;
+}
+
+static void
+set_local(NnWorker *worker, NnTarget *target)
+{
+	const NnRequest *request = &worker->shared->request;
+	const char *host = local_host(worker);
+	bool		is_socket = host[0] == '/' || host[0] == '@';
+
+	target->local = true;
+	target->role_oid = request->role_oid;
+	target->database_oid = request->database_oid;
+	target->server_start_us = PgStartTime +
+		(int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	target->connect_timeout_ns = NN_CONNECT_TIMEOUT_S * NN_NS_PER_S;
+
+	add(worker, target, "host", host);
+	add(worker, target, "port", GetConfigOption("port", false, false));
+	add(worker, target, "dbname", request->database_name);
+	add(worker, target, "user", request->role_name);
+	add(worker, target, "passfile", NN_NO_PASSFILE);
+	add(worker, target, "gssencmode", "disable");
+	add(worker, target, "sslmode", is_socket ? "disable" : "allow");
+}
+
+static void
+set_remote(NnWorker *worker, NnTarget *target, const char *conninfo)
+{
+	char		error[NN_CONNECTION_MESSAGE_LEN];
+	const char *timeout;
+	int			timeout_s = 0;
+
+	if (!nn_target_add_conninfo(target, conninfo, error, sizeof(error)))
+		nn_worker_fail(worker, ERRCODE_INVALID_PARAMETER_VALUE,
+					   "argument \"conninfo\" is not a valid connection string", NULL, NULL);
+	timeout = nn_target_get(target, "connect_timeout");
+	if (timeout != NULL)
+		timeout_s = atoi(timeout);
+	if (timeout_s <= 0)
+		timeout_s = NN_CONNECT_TIMEOUT_S;
+	target->connect_timeout_ns = (uint64) timeout_s * NN_NS_PER_S;
+}
+
+void
+nn_workload_target(NnWorker *worker, NnTarget *target)
+{
+	NnShared   *shared = worker->shared;
+	const char *conninfo = nn_shared_conninfo(shared);
+	int64		run_id;
+
+	SpinLockAcquire(&shared->mutex);
+	run_id = shared->run_id;
+	SpinLockRelease(&shared->mutex);
+
+	nn_target_forget_environment();
+	if (conninfo == NULL)
+		set_local(worker, target);
+	else
+		set_remote(worker, target, conninfo);
+	add(worker, target, "application_name", psprintf(NN_NAME " run=" INT64_FORMAT, run_id));
+
+	switch (shared->request.query_mode)
+	{
+		case NN_QUERY_SIMPLE:
+			target->mode = NN_SEND_SIMPLE;
+			break;
+		case NN_QUERY_EXTENDED:
+			target->mode = NN_SEND_EXTENDED;
+			break;
+		case NN_QUERY_PREPARED:
+			target->mode = NN_SEND_PREPARED;
+			break;
+	}
+}
