@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
@@ -144,7 +145,7 @@ nn_noisy_wait(PG_FUNCTION_ARGS)
 				 errdetail("Waiting would hold back the removal of dead rows, and so change what is "
 						   "measured."),
 				 errhint("Use CALL noisy_wait() at top level.")));
-	nn_wait_for_run(run_id);
+	nn_wait_for_run(get_func_namespace(fcinfo->flinfo->fn_oid), run_id);
 	PG_RETURN_VOID();
 }
 

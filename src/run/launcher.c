@@ -21,7 +21,6 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "commands/dbcommands.h"
-#include "libpq/libpq.h"
 #include "miscadmin.h"
 #include "nodes/plannodes.h"
 #include "storage/latch.h"
@@ -38,6 +37,9 @@
 #include "server/worker.h"
 
 #define NN_POLL_MS	250
+
+/* Of libpq/libpq.h, which asks for the headers of Kerberos where the server was built with it. */
+extern bool pq_check_connection(void);
 
 /*
  * May the waiting function give up the snapshot that it was called under?
@@ -141,8 +143,8 @@ report_blocks(NnShared *shared, int *reported, int blocks_done)
 		SpinLockAcquire(&shared->mutex);
 		ends_ns = shared->ends_ns;
 		SpinLockRelease(&shared->mutex);
-		dose = psprintf("level %g %% (achieved %s %%)", block->level_pct,
-						number(summary->achieved_pct, 2));
+		dose = isnan(summary->achieved_pct) ? "no noise" :
+			psprintf("level %g %% (achieved %.2f %%)", block->level_pct, summary->achieved_pct);
 		if (shared->request.has_workload)
 			ereport(NOTICE,
 					(errmsg("block %d of %d: %d clients, %s, %s tps, p50 %s ms, p99 %s ms, "
@@ -341,13 +343,18 @@ nn_attach_live_run(dsm_segment **segment, int *conductor_pid)
 }
 
 void
-nn_wait_for_run(int64 run_id)
+nn_wait_for_run(Oid schema, int64 run_id)
 {
 	dsm_segment *segment;
 	NnShared   *shared;
 	int			pid;
 	NnRunState	state;
 
+	if (!nn_store_run_known(schema, run_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("run " INT64_FORMAT " does not exist", run_id),
+				 errhint("The runs of this database are in noisy_runs.")));
 	nn_store_release_snapshot();
 	shared = nn_attach_live_run(&segment, &pid);
 	if (shared != NULL && shared->run_id == run_id)

@@ -18,8 +18,11 @@
  */
 extern int64 nn_launch(const NnRunArgs *args, FunctionCallInfo fcinfo);
 
-/* Wait for the end of a live run of this database; returns at once when run_id is not live. */
-extern void nn_wait_for_run(int64 run_id);
+/*
+ * Wait for the end of a run of this database; returns at once when it has ended.  For a procedure: ends its
+ * transaction.  schema is the extension's.
+ */
+extern void nn_wait_for_run(Oid schema, int64 run_id);
 
 /* Stop the live run of this database; run_id 0: whichever it is. False: it is not live. */
 extern bool nn_stop_run(int64 run_id);

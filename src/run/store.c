@@ -54,9 +54,9 @@ typedef struct StoreArgs
 } StoreArgs;
 
 static Oid
-run_table(const NnShared *shared)
+run_table(Oid schema)
 {
-	return get_relname_relid(NN_RUN_TABLE, shared->request.schema_oid);
+	return get_relname_relid(NN_RUN_TABLE, schema);
 }
 
 static Oid
@@ -75,25 +75,38 @@ table_owner(Oid relid)
 	return owner;
 }
 
+/* Become the owner of the tables. */
+static void
+assume_owner(Oid schema, StoreContext *context)
+{
+	GetUserIdAndSecContext(&context->user, &context->sec_context);
+	SetUserIdAndSecContext(table_owner(run_table(schema)),
+						   context->sec_context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
+	context->schema = quote_identifier(get_namespace_name(schema));
+	SPI_connect();
+}
+
+static void
+resume_identity(StoreContext *context)
+{
+	SPI_finish();
+	SetUserIdAndSecContext(context->user, context->sec_context);
+}
+
 static void
 begin(NnShared *shared, StoreContext *context)
 {
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	GetUserIdAndSecContext(&context->user, &context->sec_context);
-	SetUserIdAndSecContext(table_owner(run_table(shared)),
-						   context->sec_context | SECURITY_LOCAL_USERID_CHANGE |
-						   SECURITY_RESTRICTED_OPERATION);
-	context->schema = quote_identifier(get_namespace_name(shared->request.schema_oid));
-	SPI_connect();
+	assume_owner(shared->request.schema_oid, context);
 }
 
 static void
 commit(StoreContext *context)
 {
-	SPI_finish();
-	SetUserIdAndSecContext(context->user, context->sec_context);
+	resume_identity(context);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	pgstat_report_stat(true);
@@ -495,9 +508,24 @@ nn_store_exists(NnShared *shared)
 	bool		exists;
 
 	StartTransactionCommand();
-	exists = OidIsValid(run_table(shared));
+	exists = OidIsValid(run_table(shared->request.schema_oid));
 	CommitTransactionCommand();
 	return exists;
+}
+
+bool
+nn_store_run_known(Oid schema, int64 run_id)
+{
+	StoreContext context;
+	StoreArgs	args = {0};
+	bool		known;
+
+	assume_owner(schema, &context);
+	add_int(&args, run_id);
+	execute(&context, "SELECT FROM %s." NN_RUN_TABLE " WHERE run_id = $1", &args, SPI_OK_SELECT);
+	known = SPI_processed > 0;
+	resume_identity(&context);
+	return known;
 }
 
 void

@@ -3,8 +3,8 @@
  * store.h
  *	  Keeping runs in tables: the only user of SPI.
  *
- * Each function but the last is a transaction of its own, in the conductor, with the rights of
- * the owner of the tables.  Errors are raised.
+ * What writes is a transaction of its own, in the conductor.  Tables are used with the rights of
+ * their owner.  Errors are raised.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,6 +33,9 @@ extern void nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *bl
 
 /* Are the tables still there?  False after DROP EXTENSION. */
 extern bool nn_store_exists(NnShared *shared);
+
+/* Is there such a run?  In the caller's own transaction. */
+extern bool nn_store_run_known(Oid schema, int64 run_id);
 
 /*
  * End the transaction of a procedure that was called outside a transaction block, and go on in
