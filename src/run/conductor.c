@@ -41,53 +41,14 @@
 
 #include "core/clock.h"
 #include "noise/stressor.h"
-#include "run/resources.h"
+#include "run/ensemble.h"
 #include "run/store.h"
 #include "server/worker.h"
 
-#define NN_TICK_MS			200		/* how often the conductor looks around */
-#define NN_START_BOUND_NS	(60 * NN_NS_PER_S)	/* to start workers and connect clients */
-#define NN_ANSWER_BOUND_NS	(15 * NN_NS_PER_S)	/* to answer after the end of a block */
-#define NN_HOME_BOUND_NS	(2 * NN_NS_PER_S)	/* to go home before being terminated */
 #define NN_LEAD_NS			(20 * NN_NS_PER_MS) /* from an order to its start */
 #define NN_BLOCK_OVERHEAD_NS (300 * NN_NS_PER_MS)	/* a guess, for the estimate of the end */
 
-typedef struct Conductor
-{
-	dsm_segment *segment;
-	NnShared   *shared;
-	BackgroundWorkerHandle **handles;
-	int			n_handles;
-	int			clients;		/* connected by the last PREPARE; -1: none */
-	bool		relation_changed;	/* an invalidation came: look whether our tables are still there */
-	NnFailure	failure;		/* of this run */
-	NnRunState	end_state;		/* that the failure asks for */
-} Conductor;
-
-static Conductor conductor;
-
-/* Everybody who waits for us. */
-static void
-wake_everybody(NnShared *shared)
-{
-	int			waiter;
-
-	for (int i = 0; i < shared->n_workers; i++)
-		if (pg_atomic_read_u32(&nn_shared_workers(shared)[i].pid) != 0)
-			nn_wake((int) pg_atomic_read_u32(&nn_shared_workers(shared)[i].procno));
-	SpinLockAcquire(&shared->mutex);
-	waiter = shared->waiter_procno;
-	SpinLockRelease(&shared->mutex);
-	nn_wake(waiter);
-}
-
-static void
-set_phase(NnShared *shared, const char *phase)
-{
-	SpinLockAcquire(&shared->mutex);
-	strlcpy(shared->phase, phase, sizeof(shared->phase));
-	SpinLockRelease(&shared->mutex);
-}
+static NnEnsemble conductor;
 
 static void
 set_state(NnShared *shared, NnRunState state)
@@ -95,7 +56,7 @@ set_state(NnShared *shared, NnRunState state)
 	SpinLockAcquire(&shared->mutex);
 	shared->state = state;
 	SpinLockRelease(&shared->mutex);
-	wake_everybody(shared);
+	nn_ensemble_wake(shared);
 }
 
 /* However the conductor ends, the workers go home and the caller learns of it. */
@@ -115,110 +76,13 @@ conductor_exit(int code, Datum arg)
 		strlcpy(shared->failure.message, "the conductor of the run was terminated", NN_MESSAGE_LEN);
 	}
 	SpinLockRelease(&shared->mutex);
-	wake_everybody(shared);
+	nn_ensemble_wake(shared);
 }
 
 static void
 relation_invalidated(Datum arg, Oid relid)
 {
 	conductor.relation_changed = true;
-}
-
-/* Note why the run ends; the first reason counts.  Returns false for the caller to return. */
-static bool
-give_up(NnRunState state, int sqlerrcode, const char *detail, const char *fmt,...)
-	pg_attribute_printf(4, 5);
-
-static bool
-give_up(NnRunState state, int sqlerrcode, const char *detail, const char *fmt,...)
-{
-	NnFailure  *failure = &conductor.failure;
-	va_list		args;
-
-	if (failure->sqlerrcode != 0)
-		return false;
-	va_start(args, fmt);
-	vsnprintf(failure->message, sizeof(failure->message), fmt, args);
-	va_end(args);
-	strlcpy(failure->detail, detail ? detail : "", sizeof(failure->detail));
-	failure->sqlerrcode = sqlerrcode;
-	conductor.end_state = state;
-	return false;
-}
-
-static const char *
-worker_role(const NnWorkerSlot *slot)
-{
-	return slot->kind == NN_WORKER_NOISE ? "noise" :
-		slot->kind == NN_WORKER_WORKLOAD ? "workload" : "sample";
-}
-
-/* Are all workers alive?  A failure of one is the failure of the run. */
-static bool
-check_workers(NnShared *shared)
-{
-	for (int i = 0; i < conductor.n_handles; i++)
-	{
-		NnWorkerSlot *slot = &nn_shared_workers(shared)[i];
-		NnWorkerState state = (NnWorkerState) pg_atomic_read_u32(&slot->state);
-		pid_t		pid;
-
-		if (state == NN_WORKER_FAILED)
-		{
-			pg_read_barrier();
-			if (conductor.failure.sqlerrcode == 0)
-			{
-				conductor.failure = slot->failure;
-				conductor.end_state = NN_RUN_FAILED;
-			}
-			return false;
-		}
-		if (state == NN_WORKER_GONE ||
-			GetBackgroundWorkerPid(conductor.handles[i], &pid) == BGWH_STOPPED)
-			return give_up(NN_RUN_ABORTED, ERRCODE_ADMIN_SHUTDOWN, NULL,
-						   "%s worker of the run ended unexpectedly (pid %u)",
-						   worker_role(slot), pg_atomic_read_u32(&slot->pid));
-	}
-	return true;
-}
-
-/*
- * Sleep for a tick or until woken, or until until_ns (0: a tick), and look around.  False when
- * the run is to end.
- */
-static bool
-look_around(NnShared *shared, uint64 until_ns)
-{
-	long		timeout_ms = NN_TICK_MS;
-	uint64		now_ns = nn_now_ns();
-
-	if (until_ns != 0)
-		timeout_ms = until_ns <= now_ns ? 0 :
-			(long) Min((until_ns - now_ns) / NN_NS_PER_MS + 1, NN_TICK_MS);
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms,
-					 PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
-	if (ConfigReloadPending)
-	{
-		ConfigReloadPending = false;
-		ProcessConfigFile(PGC_SIGHUP);
-	}
-
-	AcceptInvalidationMessages();
-	if (conductor.relation_changed)
-	{
-		conductor.relation_changed = false;
-		if (!nn_store_exists(shared))
-			return give_up(NN_RUN_FAILED, ERRCODE_UNDEFINED_TABLE, NULL,
-						   "extension \"%s\" was dropped while the run was on", NN_NAME);
-	}
-	if (nn_shared_stop_reason(shared) != NN_STOP_NONE)
-		return false;
-	if (nn_shared_must_stop(shared))
-		return give_up(NN_RUN_FAILED, ERRCODE_QUERY_CANCELED, NULL,
-					   "the run exceeded its hard deadline");
-	return check_workers(shared);
 }
 
 /* The plan's time from block "from" on. */
@@ -229,124 +93,6 @@ remaining_ns(NnShared *shared, int from)
 
 	return (uint64) (request->n_blocks - from) *
 		(request->duration_ns + request->warmup_ns + request->settle_ns + NN_BLOCK_OVERHEAD_NS);
-}
-
-/* Register every worker, or none. */
-static bool
-register_workers(NnShared *shared)
-{
-	static const char *const functions[] = {
-		[NN_WORKER_NOISE] = "nn_noise_main",
-		[NN_WORKER_WORKLOAD] = "nn_workload_main",
-		[NN_WORKER_SAMPLE] = "nn_sample_main"
-	};
-
-	conductor.handles = MemoryContextAllocZero(TopMemoryContext,
-											   sizeof(*conductor.handles) * shared->n_workers);
-	for (int i = 0; i < shared->n_workers; i++)
-	{
-		NnWorkerSlot *slot = &nn_shared_workers(shared)[i];
-
-		if (!nn_worker_register(worker_role(slot), functions[slot->kind],
-								dsm_segment_handle(conductor.segment), i, &conductor.handles[i]))
-		{
-			nn_resources_slots_failure(shared->n_workers + 1, i + 1, &conductor.failure);
-			conductor.end_state = NN_RUN_FAILED;
-			return false;
-		}
-		conductor.n_handles = i + 1;
-	}
-	return true;
-}
-
-static bool
-wait_until_ready(NnShared *shared)
-{
-	uint64		bound_ns = nn_now_ns() + NN_START_BOUND_NS;
-
-	for (;;)
-	{
-		int			ready = 0;
-
-		for (int i = 0; i < shared->n_workers; i++)
-			if (pg_atomic_read_u32(&nn_shared_workers(shared)[i].state) == NN_WORKER_READY)
-				ready++;
-		if (ready == shared->n_workers)
-			return true;
-		if (nn_now_ns() > bound_ns)
-			return give_up(NN_RUN_FAILED, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, NULL,
-						   "%d of %d workers did not start in time", shared->n_workers - ready,
-						   shared->n_workers);
-		if (!look_around(shared, 0))
-			return false;
-	}
-}
-
-static bool
-all_done(NnShared *shared, uint64 seq)
-{
-	for (int i = 0; i < shared->n_workers; i++)
-		if (pg_atomic_read_u64(&nn_shared_workers(shared)[i].done_seq) < seq)
-			return false;
-	pg_read_barrier();
-	return true;
-}
-
-/* Post the order in shared->order. */
-static uint64
-post_order(NnShared *shared)
-{
-	uint64		seq = pg_atomic_read_u64(&shared->order_seq) + 1;
-
-	pg_write_barrier();
-	pg_atomic_write_u64(&shared->order_seq, seq);
-	wake_everybody(shared);
-	return seq;
-}
-
-/* Wait until every worker has carried out the order. */
-static bool
-wait_until_done(NnShared *shared, uint64 seq, uint64 bound_ns)
-{
-	NnOrder    *order = &shared->order;
-	bool		measuring = false;
-
-	while (!all_done(shared, seq))
-	{
-		uint64		now_ns = nn_now_ns();
-
-		if (order->kind == NN_ORDER_RUN && !measuring && now_ns >= order->measure_ns)
-		{
-			set_phase(shared, "measuring");
-			measuring = true;
-		}
-		if (now_ns > bound_ns)
-		{
-			for (int i = 0; i < shared->n_workers; i++)
-				if (pg_atomic_read_u64(&nn_shared_workers(shared)[i].done_seq) < seq)
-					return give_up(NN_RUN_ABORTED, ERRCODE_QUERY_CANCELED, NULL,
-								   "%s worker of the run did not answer in time (pid %u)",
-								   worker_role(&nn_shared_workers(shared)[i]),
-								   pg_atomic_read_u32(&nn_shared_workers(shared)[i].pid));
-		}
-		if (!look_around(shared, measuring ? 0 : order->measure_ns))
-			return false;
-	}
-	return true;
-}
-
-/* Have exactly so many clients connected. */
-static bool
-prepare_clients(NnShared *shared, int clients)
-{
-	if (!shared->request.has_workload || conductor.clients == clients)
-		return true;
-	set_phase(shared, "connecting");
-	memset(&shared->order, 0, sizeof(shared->order));
-	shared->order.kind = NN_ORDER_PREPARE;
-	shared->order.clients = clients;
-	conductor.clients = clients;
-	return wait_until_done(shared, post_order(shared), nn_now_ns() + NN_START_BOUND_NS);
 }
 
 /* Run one block, without keeping it.  measured_at gets the wall clock of the window's start. */
@@ -368,13 +114,13 @@ run_block(NnShared *shared, const NnPlanBlock *block, TimestampTz *measured_at)
 
 	if (request->checkpoint == NN_CHECKPOINT_BEFORE_BLOCK)
 	{
-		set_phase(shared, "checkpoint");
+		nn_ensemble_set_phase(shared, "checkpoint");
 		RequestCheckpoint(CHECKPOINT_IMMEDIATE | CHECKPOINT_FORCE | CHECKPOINT_WAIT);
 	}
-	if (!prepare_clients(shared, block->clients))
+	if (!nn_ensemble_connect(&conductor, block->clients))
 		return false;
 
-	set_phase(shared, "warm-up");
+	nn_ensemble_set_phase(shared, "warm-up");
 	now_ns = nn_now_ns();
 	order->kind = NN_ORDER_RUN;
 	order->block = block->block;
@@ -385,7 +131,7 @@ run_block(NnShared *shared, const NnPlanBlock *block, TimestampTz *measured_at)
 	order->end_ns = order->measure_ns + request->duration_ns;
 	order->n_seconds = request->max_seconds;
 	*measured_at = GetCurrentTimestamp() + (int64) ((order->measure_ns - now_ns) / NN_NS_PER_US);
-	return wait_until_done(shared, post_order(shared), order->end_ns + NN_ANSWER_BOUND_NS);
+	return nn_ensemble_play(&conductor, order->end_ns + NN_ANSWER_BOUND_NS);
 }
 
 /*
@@ -431,26 +177,21 @@ summarise(NnShared *shared, NnBlockSummary *summary)
 static void
 keep_block(NnShared *shared, const NnPlanBlock *block, TimestampTz measured_at)
 {
-	set_phase(shared, "storing");
+	nn_ensemble_set_phase(shared, "storing");
 	summarise(shared, &nn_shared_summaries(shared)[block->block - 1]);
 	nn_store_block(shared, shared->run_id, block, measured_at);
 	SpinLockAcquire(&shared->mutex);
 	shared->blocks_done = block->block;
 	SpinLockRelease(&shared->mutex);
-	wake_everybody(shared);
+	nn_ensemble_wake(shared);
 }
 
 /* Let the noise ebb away before the next block. */
 static bool
 settle(NnShared *shared)
 {
-	uint64		until_ns = nn_now_ns() + shared->request.settle_ns;
-
-	set_phase(shared, "settling");
-	while (nn_now_ns() < until_ns)
-		if (!look_around(shared, until_ns))
-			return false;
-	return true;
+	nn_ensemble_set_phase(shared, "settling");
+	return nn_ensemble_rest(&conductor, nn_now_ns() + shared->request.settle_ns);
 }
 
 /*
@@ -491,7 +232,7 @@ start_run(NnShared *shared)
 		NnLiveRun	live;
 
 		(void) nn_live_run_find(&live);
-		return give_up(NN_RUN_FAILED, ERRCODE_OBJECT_IN_USE,
+		return nn_ensemble_give_up(&conductor, NN_RUN_FAILED, ERRCODE_OBJECT_IN_USE,
 					   psprintf("Process %d conducts it.", live.pid),
 					   "another run is on in this cluster");
 	}
@@ -505,45 +246,12 @@ start_run(NnShared *shared)
 	shared->run_id = nn_store_run_begin(shared);
 	nn_live_run_advertise(dsm_segment_handle(conductor.segment), shared->run_id);
 	pgstat_report_activity(STATE_RUNNING, psprintf("run " INT64_FORMAT ": starting", shared->run_id));
-	if (!register_workers(shared) ||
-		!wait_until_ready(shared) ||
-		!prepare_clients(shared, shared->request.max_clients))
+	if (!nn_ensemble_start(&conductor) ||
+		!nn_ensemble_connect(&conductor, shared->request.max_clients))
 		return false;
 	nn_store_run_state(shared, shared->run_id, NN_RUN_RUNNING, NULL);
 	set_state(shared, NN_RUN_RUNNING);
 	return true;
-}
-
-/* Send the workers home and wait until they have gone. */
-static void
-end_workers(NnShared *shared)
-{
-	uint64		bound_ns = nn_now_ns() + NN_HOME_BOUND_NS;
-	bool		terminated = false;
-
-	(void) nn_shared_request_stop(shared, NN_STOP_FINISHED);
-	wake_everybody(shared);
-	for (int i = 0; i < conductor.n_handles; i++)
-	{
-		pid_t		pid;
-
-		while (GetBackgroundWorkerPid(conductor.handles[i], &pid) != BGWH_STOPPED)
-		{
-			if (nn_now_ns() > bound_ns && !terminated)
-			{
-				for (int j = i; j < conductor.n_handles; j++)
-					TerminateBackgroundWorker(conductor.handles[j]);
-				bound_ns += NN_HOME_BOUND_NS;
-				terminated = true;
-			}
-			else if (nn_now_ns() > bound_ns)
-				return;			/* stopped by SIGSTOP, perhaps: it burns nothing */
-			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 50,
-							 PG_WAIT_EXTENSION);
-			ResetLatch(MyLatch);
-			CHECK_FOR_INTERRUPTS();
-		}
-	}
 }
 
 /* Record how the run ended, in the table and for the waiting caller. */
@@ -555,7 +263,7 @@ end_run(NnShared *shared, bool started, bool completed)
 		conductor.failure.sqlerrcode != 0 ? conductor.end_state :
 		reason == NN_STOP_CALLER_GONE ? NN_RUN_CANCELLED : NN_RUN_STOPPED;
 
-	end_workers(shared);
+	nn_ensemble_end(&conductor);
 	SpinLockAcquire(&shared->mutex);
 	shared->failure = conductor.failure;
 	SpinLockRelease(&shared->mutex);
@@ -583,7 +291,7 @@ catch_error(MemoryContext context)
 	AbortOutOfAnyTransaction();
 	if (conductor.failure.sqlerrcode == 0)
 	{
-		give_up(NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
+		nn_ensemble_give_up(&conductor, NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
 		strlcpy(conductor.failure.hint, error->hint ? error->hint : "", NN_MESSAGE_LEN);
 	}
 	FreeErrorData(error);

@@ -222,10 +222,13 @@ static void
 raise_failure(NnShared *shared, NnRunState state, int64 run_id)
 {
 	NnFailure	failure;
+	bool		nothing_lost;
 
 	SpinLockAcquire(&shared->mutex);
 	failure = shared->failure;
 	SpinLockRelease(&shared->mutex);
+	nothing_lost = failure.sqlerrcode != ERRCODE_UNDEFINED_OBJECT &&
+		failure.sqlerrcode != ERRCODE_UNDEFINED_TABLE;	/* the run's row, or our tables */
 	if (failure.sqlerrcode == 0)
 	{
 		failure.sqlerrcode = ERRCODE_ADMIN_SHUTDOWN;
@@ -236,7 +239,7 @@ raise_failure(NnShared *shared, NnRunState state, int64 run_id)
 			 errmsg("%s", failure.message),
 			 failure.detail[0] ? errdetail("%s", failure.detail) : 0,
 			 failure.hint[0] ? errhint("%s", failure.hint) :
-			 run_id ? errhint("Finished blocks are kept: see noisy_blocks where run_id = " INT64_FORMAT ".",
+			 run_id && nothing_lost ? errhint("Finished blocks are kept: see noisy_blocks where run_id = " INT64_FORMAT ".",
 							  run_id) : 0));
 }
 

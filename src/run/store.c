@@ -175,6 +175,14 @@ execute(const StoreContext *context, const char *statement, StoreArgs *args, int
 		elog(ERROR, "could not execute \"%s\": %s", sql, SPI_result_code_string(result));
 }
 
+static void
+run_deleted(int64 run_id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("run " INT64_FORMAT " was deleted while it was on", run_id)));
+}
+
 int64
 nn_store_run_begin(NnShared *shared)
 {
@@ -240,9 +248,7 @@ nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char 
 			" finished_at = CASE WHEN $3 THEN pg_catalog.clock_timestamp() END"
 			" WHERE run_id = $1", &args, SPI_OK_UPDATE);
 	if (SPI_processed == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("run " INT64_FORMAT " was deleted while it was on", run_id)));
+		run_deleted(run_id);
 	commit(&context);
 }
 
@@ -488,12 +494,26 @@ store_server(const StoreContext *context, NnShared *shared, int64 run_id, const 
 			" $18, $19)", &args, SPI_OK_INSERT);
 }
 
+/* Hold the run's row until the transaction ends, or say that somebody has deleted it. */
+static void
+hold_run_row(const StoreContext *context, int64 run_id)
+{
+	StoreArgs	args = {0};
+
+	add_int(&args, run_id);
+	execute(context, "SELECT FROM %s." NN_RUN_TABLE " WHERE run_id = $1 FOR KEY SHARE", &args,
+			SPI_OK_SELECT);
+	if (SPI_processed == 0)
+		run_deleted(run_id);
+}
+
 void
 nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, TimestampTz measured_at)
 {
 	StoreContext context;
 
 	begin(shared, &context);
+	hold_run_row(&context, run_id);
 	store_block_row(&context, shared, run_id, block, measured_at);
 	store_dose(&context, shared, run_id, block);
 	store_timeline(&context, shared, run_id, block, measured_at);
