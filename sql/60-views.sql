@@ -227,7 +227,7 @@ COMMENT ON COLUMN noisy_impact.tps IS 'transactions per second, over all accepte
 COMMENT ON COLUMN noisy_impact.tps_change_pct IS 'change of tps against the interleaved baseline, percent: 100 * (exp(mean of tps_log_ratio of the blocks) - 1); 0 for the baseline';
 COMMENT ON COLUMN noisy_impact.tps_change_low_pct IS 'lower end of its 95 % interval; NULL below two blocks';
 COMMENT ON COLUMN noisy_impact.tps_change_high_pct IS 'upper end of its 95 % interval; NULL below two blocks';
-COMMENT ON COLUMN noisy_impact.tps_noise_floor_pct IS 'smallest change of tps that counts, percent: 5, or twice the standard deviation of the baselines against each other';
+COMMENT ON COLUMN noisy_impact.tps_noise_floor_pct IS 'noise floor of tps, percent: changes by a factor below 1 + this / 100, up or down, do not count. The larger of 5 and 200 * the root mean square of tps_log_ratio of adjacent baselines (of bracketing ones where none are adjacent)';
 COMMENT ON COLUMN noisy_impact.tps_verdict IS 'verdict on tps, as verdict is on p99_ms';
 COMMENT ON COLUMN noisy_impact.avg_ms IS 'mean latency, ms';
 COMMENT ON COLUMN noisy_impact.avg_change_ms IS 'mean latency minus that of the baseline blocks, ms';
@@ -238,7 +238,7 @@ COMMENT ON COLUMN noisy_impact.p99_change_ms IS '99th percentile minus that of t
 COMMENT ON COLUMN noisy_impact.p99_ratio IS '99th percentile over that of the interleaved baseline: exp(mean of p99_log_ratio of the blocks); 1 for the baseline';
 COMMENT ON COLUMN noisy_impact.p99_ratio_low IS 'lower end of its 95 % interval; NULL below two blocks';
 COMMENT ON COLUMN noisy_impact.p99_ratio_high IS 'upper end of its 95 % interval; NULL below two blocks';
-COMMENT ON COLUMN noisy_impact.p99_noise_floor_pct IS 'smallest change of the 99th percentile that counts, percent: 5, or twice the standard deviation of the baselines against each other';
+COMMENT ON COLUMN noisy_impact.p99_noise_floor_pct IS 'noise floor of the 99th percentile, percent, from p99_log_ratio likewise';
 COMMENT ON COLUMN noisy_impact.stalled_blocks IS 'blocks in which no transaction ended: they have no ratio, and no verdict is given';
 COMMENT ON COLUMN noisy_impact.verdict IS 'baseline; impact: the whole interval of p99_ratio lies above the noise floor; within_noise: inside it; improved: below it; inconclusive: none of these';
 COMMENT ON COLUMN noisy_impact.blocks_needed IS 'dose blocks in total that would resolve an inconclusive verdict if mean and spread stay as they are, see noisy_blocks_needed(); below two blocks the spread is that of the baselines; NULL: there is a verdict, or a block has stalled, or more than a million';

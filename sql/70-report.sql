@@ -179,7 +179,7 @@ BEGIN
             (6, 'noise', concat_ws(' at ', coalesce(noise, 'none'), @extschema@.noisy_report_list(p -> 'levels') || ' %')),
             (7, 'blocks', concat_ws(', ', blocks, 'each ' ||
                 @extschema@.noisy_report_duration((p ->> 'duration_s')::float8) || coalesce(' after a warm-up of ' ||
-                @extschema@.noisy_report_duration((p ->> 'warmup_s')::float8), ''),
+                @extschema@.noisy_report_duration(nullif((p ->> 'warmup_s')::float8, 0)), ''),
                 (p ->> 'repeats') || CASE WHEN p ->> 'repeats' = '1' THEN ' repeat' ELSE ' repeats' END,
                 'seed ' || r.seed))) AS l (n, key, value)
         WHERE l.value <> '');
@@ -241,11 +241,11 @@ BEGIN
         'impact. ' || @extschema@.noisy_report_effect(run, 'impact'),
         CASE WHEN n.unclear > 0 THEN
             format('inconclusive. For %s of %s doses the change cannot be told from what the run itself varies by', n.unclear, n.doses)
-            || coalesce(format('; about %s blocks of each dose would settle the p99', n.needed), '') || '.' END,
+            || coalesce('; about ' || n.needed || ' blocks of each dose would settle the p99', '') || '.' END,
         'improved. ' || @extschema@.noisy_report_effect(run, 'improved'),
-        format('within noise. No dose up to %s %% changes the p99 by more than %s %% or tps by more than %s %%, '
-               'the least that counts in this run.', n.level, @extschema@.noisy_report_number(n.p99_floor, 1),
-               @extschema@.noisy_report_number(n.tps_floor, 1)));
+        format('within noise. No dose up to %s %% changes the p99 by more than a factor of %s or tps by more than %s, '
+               'the least that counts in this run.', n.level, @extschema@.noisy_report_number(1 + n.p99_floor / 100, 2),
+               @extschema@.noisy_report_number(1 + n.tps_floor / 100, 2)));
 END
 $$;
 COMMENT ON FUNCTION noisy_report_verdict(bigint) IS 'section of noisy_report(): the verdict in a sentence';
@@ -276,13 +276,13 @@ CREATE FUNCTION noisy_report_impact(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT E'Against the baselines around each block (floor: the least change that counts)\n' ||
+    SELECT E'Against the baselines around each block (floor: the least factor that counts, up or down)\n' ||
            @extschema@.noisy_report_table(
                '{clients,noise,of,change,ratio,"95 % interval",floor,verdict}', 'rrlrrrrl',
                array_agg(ARRAY[nullif(l.clients, 0)::text, l.level::text, l.metric, l.change,
                                @extschema@.noisy_report_number(l.ratio, 2),
                                @extschema@.noisy_report_number(l.low, 2) || ' to ' || @extschema@.noisy_report_number(l.high, 2),
-                               @extschema@.noisy_report_number(l.floor_pct, 1) || ' %',
+                               @extschema@.noisy_report_number(1 + l.floor_pct / 100, 2),
                                replace(l.verdict, '_', ' ') || coalesce(': needs ' || l.needed || ' blocks', '')]
                          ORDER BY l.clients, l.level, l.metric))
     FROM (SELECT i.clients, i.level, m.*
@@ -443,10 +443,10 @@ AS $$
     SELECT 'Each dose has one block only: there is no interval, so no verdict. Ask for more repeats.'
     FROM @extschema@.noisy_impact i WHERE i.run_id = run AND i.level > 0 HAVING max(i.dose_blocks) = 1
     UNION ALL
-    SELECT format('The baselines with %s clients differ among themselves: only changes of the p99 above %s %% and of tps '
-                  'above %s %% count. A quieter machine or longer blocks would show smaller ones.', i.clients,
-                  @extschema@.noisy_report_number(i.p99_noise_floor_pct, 0),
-                  @extschema@.noisy_report_number(i.tps_noise_floor_pct, 0))
+    SELECT format('The baselines with %s clients differ among themselves: only changes by more than a factor of %s (p99) '
+                  'and %s (tps) count. A quieter machine or longer blocks would show smaller ones.', i.clients,
+                  @extschema@.noisy_report_number(1 + i.p99_noise_floor_pct / 100, 2),
+                  @extschema@.noisy_report_number(1 + i.tps_noise_floor_pct / 100, 2))
     FROM @extschema@.noisy_impact i
     WHERE i.run_id = run AND i.level = 0 AND greatest(i.p99_noise_floor_pct, i.tps_noise_floor_pct) > 20
     UNION ALL
@@ -527,9 +527,10 @@ BEGIN
     SELECT format('Run %s: %s, noise of %s %%: %s', r.run_id, coalesce(@extschema@.noisy_report_clean(r.workload), 'noise alone'),
                   @extschema@.noisy_report_list(r.parameters -> 'levels'), r.state)
         INTO title FROM @extschema@.noisy_runs r WHERE r.run_id = run;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'undefined_object',
-            MESSAGE = CASE WHEN run IS NULL THEN 'run must not be null' ELSE format('run %s does not exist', run) END,
+    IF run IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'argument "run_id" must not be null';
+    ELSIF title IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'undefined_object', MESSAGE = format('run %s does not exist', run),
             HINT = format('The runs are in %s.noisy_runs.', '@extschema@');
     END IF;
     SELECT string_agg(@extschema@.noisy_report_wrap(w.warning, '  - ', '    '), E'\n') INTO warnings

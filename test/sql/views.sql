@@ -204,13 +204,20 @@ SELECT noisy_report(900007);
 SELECT noisy_report(900009);
 \pset format aligned
 \pset tuples_only off
-SELECT run_id, substr(noisy_report(run_id), strpos(noisy_report(run_id), 'Verdict'), 40) AS verdict
-FROM noisy_runs WHERE run_id BETWEEN 900001 AND 900005 ORDER BY run_id;
+-- Runs 900010 to 900012: nothing, an improvement, nothing accepted
+SELECT pg_temp.add_run(run) FROM generate_series(900010, 900012) AS run;
+SELECT pg_temp.add_block(900010, b, 10, b % 2 * 30, b, 10, pg_temp.same(100, 1 + b % 3 * 0.001)) FROM generate_series(0, 6) AS b;
+SELECT pg_temp.add_block(900011, b, 10, b % 2 * 30, b, 10, pg_temp.same(100, 2 - b % 2)) FROM generate_series(0, 6) AS b;
+SELECT pg_temp.add_block(900012, b, 10, b % 2 * 30, b, 10, pg_temp.same(100, 1), false) FROM generate_series(0, 2) AS b;
+SELECT run_id, noisy_report_verdict(run_id) AS verdict FROM noisy_runs WHERE run_id BETWEEN 900001 AND 900012 ORDER BY run_id;
+SELECT run_id, noisy_report_warnings_run(run_id) AS warning FROM unnest('{900003,900004,900009,900012}'::bigint[]) AS run_id;
 SELECT max(length(line)) <= 100 AS "fits 100 columns", bool_and(line !~ '[\u0001-\u001f\u007f]') AS "no control characters",
        bool_and(line !~ '\s$') AS "no white space at the end"
-FROM noisy_runs, regexp_split_to_table(noisy_report(run_id), E'\n') AS line WHERE run_id BETWEEN 900001 AND 900009;
+FROM noisy_runs, regexp_split_to_table(noisy_report(run_id), E'\n') AS line WHERE run_id BETWEEN 900001 AND 900012;
 SELECT noisy_report(-1);
+\echo :LAST_ERROR_SQLSTATE
 SELECT noisy_report(NULL);
+\echo :LAST_ERROR_SQLSTATE
 
 -- A report of large and odd numbers
 SELECT noisy_report_number(x) FROM unnest('{0,0.01234,9.9994,12.345,123.45,12345.6,-5,1e13,NaN,NULL}'::float8[]) AS x;
