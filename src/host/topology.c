@@ -370,6 +370,7 @@ read_kernel(const NnHostRoot *root, NnTopology *topology)
 	read_string(root->proc, "sys/kernel/arch", topology->architecture, sizeof(topology->architecture));
 	if (uname(&names) == 0)
 	{
+		(void) nn_path(topology->host_name, sizeof(topology->host_name), "%s", names.nodename);
 		if (topology->kernel[0] == '\0')
 			(void) nn_path(topology->kernel, sizeof(topology->kernel), "%s", names.release);
 		if (topology->architecture[0] == '\0')

@@ -17,13 +17,15 @@ typedef struct NnTopology
 	int			affinity_cpus;	/* CPUs in our affinity mask */
 	double		usable_cpus;	/* min(affinity, quota): fractional, > 0 */
 	uint64_t	l2_bytes;		/* 0: unknown */
-	uint64_t	llc_bytes;		/* last-level cache; never 0: a fallback is used */
+	uint64_t	llc_bytes;		/* last-level cache; never 0: a fallback is
+								 * used */
 	char		llc_source[32]; /* 'sysfs', 'sysconf' or 'fallback' */
 	uint64_t	mem_total_bytes;	/* 0: unknown */
 	uint64_t	mem_available_bytes;
 	NnCgroupLimits limits;
 	int			autogroup;		/* sched_autogroup: 1, 0, or -1 not known */
 	char		cpu_model[128]; /* strings: empty when not known */
+	char		host_name[128];
 	char		kernel[128];
 	char		architecture[32];
 	char		clocksource[32];

@@ -64,6 +64,7 @@ nn_environment_describe(const NnHostRoot *root)
 	nn_topology_read(root, &host);
 	initStringInfo(&buf);
 	appendStringInfoChar(&buf, '{');
+	add_string(&buf, "host_name", host.host_name);
 	add_string(&buf, "cpu_model", host.cpu_model);
 	add_string(&buf, "architecture", host.architecture);
 	add_string(&buf, "kernel", host.kernel);

@@ -243,8 +243,11 @@ nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char 
 	add_text(&args, nn_run_state_name(state));
 	add_bool(&args, state > NN_RUN_RUNNING);
 	add_text(&args, error);
+	add_int(&args, shared->workload.scale);
 	execute(&context,
 			"UPDATE %s." NN_RUN_TABLE " SET state = $2, error = $4,"
+			" parameters = CASE WHEN $2 = 'running' AND workload IS NOT NULL"
+			" THEN parameters OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('scale', $5) ELSE parameters END,"
 			" finished_at = CASE WHEN $3 THEN pg_catalog.clock_timestamp() END"
 			" WHERE run_id = $1", &args, SPI_OK_UPDATE);
 	if (SPI_processed == 0)

@@ -24,7 +24,9 @@ extern int64 nn_store_run_begin(NnShared *shared);
 /* Forget a run that did not start. */
 extern void nn_store_run_forget(NnShared *shared, int64 run_id);
 
-/* Record a state; a final one gets its time. error may be NULL. */
+/*
+ * Record a state; a final one gets its time, 'running' the scale that the workload found.  error may be NULL.
+ */
 extern void nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char *error);
 
 /* Record the block that ended last, with everything measured in it; its summary is filled in already. */

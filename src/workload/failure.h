@@ -16,6 +16,6 @@
 /* Report that "failed" of "clients" clients have no connection, and exit. */
 extern void nn_workload_fail(NnWorker *worker, const NnTarget *target,
 							 const NnConnectionFailure *failure, int failed, int clients)
-			pg_attribute_noreturn();
+			__attribute__((noreturn));
 
 #endif							/* NN_WORKLOAD_FAILURE_H */
