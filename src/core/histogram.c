@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define SUB_COUNT	(UINT64_C(1) << NN_HISTOGRAM_SUB_BITS)
+#define TWO_TO_63	9223372036854775808.0
 
 /* How many bits the values of a bucket have lost. */
 static inline uint32_t
@@ -176,7 +177,7 @@ nn_histogram_snapshot(NnHistogram *to, const NnHistogram *from)
 	find_value_range(to, &range);
 	to->min_ns = clamp_u64(to->min_ns, range.min_low_ns, range.min_high_ns);
 	to->max_ns = clamp_u64(to->max_ns, range.max_low_ns, range.max_high_ns);
-	if (to->max_ns < to->min_ns)
+	if (to->max_ns < to->min_ns || to->count == 1)
 		to->max_ns = to->min_ns;
 	to->sum_ns = fmin(fmax(to->sum_ns, (double) to->count * (double) to->min_ns),
 					  (double) to->count * (double) to->max_ns);
@@ -198,7 +199,10 @@ nn_histogram_subtract(NnHistogram *result, const NnHistogram *later,
 	ValueRange	range;
 	uint32_t	i;
 
-	/* result may be one of the operands: each field is read before it is written */
+	/*
+	 * result may be one of the operands: each field is read before it is
+	 * written
+	 */
 	for (i = 0; i < NN_HISTOGRAM_BUCKETS; i++)
 		result->buckets[i] = growth(later->buckets[i], earlier->buckets[i]);
 	result->overflow = growth(later->overflow, earlier->overflow);
@@ -215,10 +219,11 @@ nn_histogram_subtract(NnHistogram *result, const NnHistogram *later,
 	result->max_ns = later_max_ns >= range.max_low_ns && later_max_ns <= range.max_high_ns ?
 		later_max_ns : range.max_high_ns;
 
-	/* The value of a lone transaction is known exactly: it is the sum. */
-	if (result->count == 1 && result->sum_ns < 0x1.0p63)
+	/* A single value is known exactly, as long as doubles are: it is the sum. */
+	if (result->count == 1)
 	{
-		result->min_ns = clamp_u64((uint64_t) result->sum_ns, range.min_low_ns, range.min_high_ns);
+		result->min_ns = result->sum_ns < TWO_TO_63 ?
+			clamp_u64((uint64_t) result->sum_ns, range.min_low_ns, range.min_high_ns) : result->max_ns;
 		result->max_ns = result->min_ns;
 	}
 	if (result->max_ns < result->min_ns)

@@ -101,6 +101,7 @@ extern void nn_histogram_subtract(NnHistogram *result, const NnHistogram *later,
  */
 extern double nn_histogram_percentile_ns(const NnHistogram *h, double p);
 extern double nn_histogram_mean_ns(const NnHistogram *h);	/* NaN when empty */
-extern double nn_histogram_stddev_ns(const NnHistogram *h); /* sample; NaN below 2 values */
+extern double nn_histogram_stddev_ns(const NnHistogram *h); /* sample; NaN below 2
+															 * values */
 
 #endif							/* NN_HISTOGRAM_H */

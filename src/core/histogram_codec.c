@@ -19,8 +19,8 @@
 #define VARINT_MAX_BYTES 10
 
 /* What 2^63 values of 2^64 ns each add up to, and their squares. */
-#define SUM_LIMIT		0x1.0p127
-#define SUM_SQ_LIMIT	0x1.0p191
+#define SUM_LIMIT		ldexp(1.0, 127)
+#define SUM_SQ_LIMIT	ldexp(1.0, 191)
 
 /* Room for SUM_SQ_LIMIT in decimal (58 digits). */
 #define WHOLE_DIGITS	64

@@ -10,6 +10,8 @@
  */
 #include "core/random.h"
 
+#define TWO_TO_53	9007199254740992.0
+
 static inline uint64_t
 rotate_left(uint64_t x, int bits)
 {
@@ -91,7 +93,7 @@ nn_random_range(NnRandom *r, int64_t low, int64_t high)
 double
 nn_random_double(NnRandom *r)
 {
-	return (double) (nn_random_u64(r) >> 11) * 0x1.0p-53;
+	return (double) (nn_random_u64(r) >> 11) / TWO_TO_53;
 }
 
 void

@@ -176,7 +176,8 @@ t_upper_tail(double t, double df)
 
 	if (df > DF_NEARLY_NORMAL)
 		return t_upper_tail_large(t, df);
-	if (isinf(ratio))			/* t^2 overflows: the tail is a power law there */
+	if (isinf(ratio))			/* t^2 overflows: the tail is a power law
+								 * there */
 		return 0.5 * exp(a * (log(df) - 2 * log(t)) - ln_beta_half(a) - log(a));
 	if (ratio == 0)
 		return 0.5;

@@ -231,7 +231,10 @@ find_group(const NnHostRoot *root, int version, const char *controller, Group *g
 		return false;
 	group->mount_length = strlen(group->dir);
 
-	/* A name that climbs out of our namespace, or that is not in the mounted part: the root stands for it. */
+	/*
+	 * A name that climbs out of our namespace, or that is not in the mounted
+	 * part: the root stands for it.
+	 */
 	if (!find_group_name(root, version, controller, name, sizeof(name)) ||
 		strstr(name, "/..") != NULL ||
 		(strcmp(part, "/") != 0 &&
@@ -302,7 +305,8 @@ typedef struct Quota
 	int			version;		/* of the latter */
 	double		cpus;			/* NaN: no limit */
 	double		period_us;
-	char		own_dir[NN_PATH_LEN];	/* our group, the nearest one that is controlled */
+	char		own_dir[NN_PATH_LEN];	/* our group, the nearest one that is
+										 * controlled */
 	char		dir[NN_PATH_LEN];	/* the group with the quota */
 	char		path[NN_PATH_LEN];	/* and the file */
 } Quota;
@@ -416,7 +420,10 @@ apply_memory_limit(NnCgroupLimits *limits, const char *dir, int version, double 
 static bool
 find_memory_limit(const NnHostRoot *root, NnCgroupLimits *limits)
 {
-	/* Above "high" a group is slowed down by reclaim: for us as good as a limit. */
+	/*
+	 * Above "high" a group is slowed down by reclaim: for us as good as a
+	 * limit.
+	 */
 	static const char *const files[3][2] = {
 		{NULL, NULL},
 		{"memory.limit_in_bytes", NULL},

@@ -16,20 +16,25 @@
 
 typedef struct NnCgroupLimits
 {
-	double		quota_cpus;		/* NaN: no quota binds (why says so or why unreadable) */
+	double		quota_cpus;		/* NaN: no quota binds (why says so or why
+								 * unreadable) */
 	double		period_ms;		/* of the binding quota; NaN without one */
-	char		quota_source[256];	/* file that holds the binding quota; empty without one */
+	char		quota_source[256];	/* file that holds the binding quota;
+									 * empty without one */
 	double		memory_limit_bytes; /* NaN: no limit */
-	double		memory_usage_bytes; /* of the group that holds the limit, without inactive file
-									 * pages, which give way; NaN without one */
-	double		memory_room_bytes;	/* smallest limit - usage of all groups, not below 0; NaN: no limit */
+	double		memory_usage_bytes; /* of the group that holds the limit,
+									 * without inactive file pages, which give
+									 * way; NaN without one */
+	double		memory_room_bytes;	/* smallest limit - usage of all groups,
+									 * not below 0; NaN: no limit */
 	char		memory_source[256];
 } NnCgroupLimits;
 
 /* Cumulative, of the group that holds the binding quota (the kernel counts there), else of our own. */
 typedef struct NnCgroupThrottle
 {
-	uint64_t	throttled_ns;	/* summed over CPUs: with n of them stopped it grows n times as fast as the clock */
+	uint64_t	throttled_ns;	/* summed over CPUs: with n of them stopped it
+								 * grows n times as fast as the clock */
 	uint64_t	periods;
 	uint64_t	throttled_periods;
 } NnCgroupThrottle;

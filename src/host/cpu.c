@@ -60,7 +60,10 @@ nn_cpu_times_read(const NnHostRoot *root, NnCpuTimes *times, NnWhyNot *why)
 		!nn_lines_open(&lines, path, why))
 		return false;
 
-	/* The cpu lines come first; behind them is a line of interrupts that can be very long. */
+	/*
+	 * The cpu lines come first; behind them is a line of interrupts that can
+	 * be very long.
+	 */
 	times->cpus = 0;
 	while (nn_lines_next(&lines, line, sizeof(line)))
 	{

@@ -36,7 +36,10 @@ nn_process_cpu_read(const NnHostRoot *root, pid_t pid, NnProcessCpu *cpu, NnWhyN
 		nn_read_file(path, buf, sizeof(buf), why) < 0)
 		return false;
 
-	/* The name may itself hold blanks and parentheses: it ends at the last one. */
+	/*
+	 * The name may itself hold blanks and parentheses: it ends at the last
+	 * one.
+	 */
 	at = strrchr(buf, ')');
 	if (at == NULL || at[1] != ' ' || at[2] == '\0')
 	{
@@ -75,7 +78,10 @@ nn_schedstat_read(const NnHostRoot *root, pid_t pid, NnSchedstat *stat, NnWhyNot
 		return false;
 	}
 
-	/* A process that runs has had a slice: this is how a kernel without the figures answers. */
+	/*
+	 * A process that runs has had a slice: this is how a kernel without the
+	 * figures answers.
+	 */
 	if (stat->run_ns == 0 && stat->run_delay_ns == 0 && stat->slices == 0)
 	{
 		nn_why_not(why, "%s holds zeros: the process never ran, or the kernel does not count", path);

@@ -14,7 +14,8 @@
 typedef struct NnProcessCpu
 {
 	double		own_s;			/* utime + stime */
-	double		children_s;		/* cutime + cstime: children that ended and were waited for */
+	double		children_s;		/* cutime + cstime: children that ended and
+								 * were waited for */
 	uint64_t	start_ticks;	/* start time since boot: tells a reused pid */
 } NnProcessCpu;
 

@@ -21,7 +21,7 @@ typedef struct Dataset
 {
 	const char *name;
 	int			n;
-	uint64_t  (*value) (NnRandom *r, int i);
+	uint64_t	(*value) (NnRandom *r, int i);
 } Dataset;
 
 static uint64_t

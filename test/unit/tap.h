@@ -19,7 +19,9 @@
 static int	tap_tests = 0;
 static int	tap_failures = 0;
 
-static inline void __attribute__((format(printf, 2, 3)))
+static inline void ok(bool passed, const char *fmt,...) __attribute__((format(printf, 2, 3)));
+
+static inline void
 ok(bool passed, const char *fmt,...)
 {
 	va_list		args;
@@ -36,7 +38,9 @@ ok(bool passed, const char *fmt,...)
 }
 
 /* What was seen, for the reader of a failure. */
-static inline void __attribute__((format(printf, 1, 2)))
+static inline void tap_note(const char *fmt,...) __attribute__((format(printf, 1, 2)));
+
+static inline void
 tap_note(const char *fmt,...)
 {
 	va_list		args;
@@ -48,7 +52,9 @@ tap_note(const char *fmt,...)
 	printf("\n");
 }
 
-static inline void __attribute__((format(printf, 1, 2)))
+static inline void tap_skip(const char *fmt,...) __attribute__((format(printf, 1, 2)));
+
+static inline void
 tap_skip(const char *fmt,...)
 {
 	va_list		args;

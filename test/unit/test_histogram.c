@@ -253,6 +253,33 @@ test_ranks(NnHistogram *h)
 	   isnan(nn_histogram_stddev_ns(h)), "an empty histogram has no percentile, mean or deviation");
 }
 
+/* What can be seen when a snapshot is taken while the first or second value is half recorded. */
+static void
+test_half_recorded(NnHistogram *h, NnHistogram *snapshot)
+{
+	bool		consistent = true;
+	int			seen;
+
+	for (seen = 0; seen < 4; seen++)
+	{
+		/*
+		 * the bucket of the first value is there, some fields are still old
+		 * or already those of the second
+		 */
+		nn_histogram_reset(h);
+		h->buckets[nn_histogram_bucket(1000000)]++;
+		if (seen & 1)
+			h->min_ns = 700;
+		if (seen & 2)
+			h->max_ns = 90000000;
+		nn_histogram_snapshot(snapshot, h);
+		consistent &= snapshot->count == 1 && snapshot->min_ns == snapshot->max_ns &&
+			nn_histogram_bucket(snapshot->min_ns) == nn_histogram_bucket(1000000) &&
+			snapshot->sum_ns == (double) snapshot->min_ns;
+	}
+	ok(consistent, "a snapshot of a value that is half recorded is a histogram of one value");
+}
+
 /* ---- a snapshot of a histogram that is being recorded into ---- */
 
 typedef struct Recorder
@@ -325,6 +352,7 @@ main(void)
 	}
 	test_ranks(&h[0]);
 	test_difference_details(&h[0], &h[1], &h[2]);
+	test_half_recorded(&h[0], &h[1]);
 	test_snapshot(&h[0], &h[1], &h[2]);
 	free(h);
 	return tap_done();

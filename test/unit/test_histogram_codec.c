@@ -66,8 +66,8 @@ fill_worst_case(NnHistogram *h)
 	h->count = h->overflow * (NN_HISTOGRAM_BUCKETS + 1);
 	h->min_ns = 0;
 	h->max_ns = UINT64_MAX;
-	h->sum_ns = 0x1.0p127;
-	h->sum_sq_ns = 0x1.0p191;
+	h->sum_ns = ldexp(1.0, 127);
+	h->sum_sq_ns = ldexp(1.0, 191);
 }
 
 static void
