@@ -34,6 +34,12 @@
 /* Transactions of a client that fail in a row without a pause. */
 #define MAX_FAILURES	5
 
+/*
+ * Clients of a thread that connect at the same time.  A server needs some milliseconds of CPU for
+ * each: a thousand at once would wait for one another until some of them have waited too long.
+ */
+#define MAX_CONNECTING	16
+
 /* A server that is full or still starting is asked again for so long. */
 #define FULL_RETRY_NS	(2 * NN_NS_PER_S)
 
@@ -55,7 +61,10 @@ nn_driver_watch(NnDriverThread *thread, NnClient *client)
 		return;
 	}
 
-	/* While it connects, libpq may have changed sockets without changing numbers. */
+	/*
+	 * While it connects, libpq may have changed sockets without changing
+	 * numbers.
+	 */
 	if (c->fd == client->polled_fd && c->wants == client->polled &&
 		c->state != NN_CONNECTION_CONNECTING)
 		return;
@@ -153,7 +162,48 @@ report_connections(NnDriverThread *thread)
 	}
 }
 
-/* NN_DRIVER_CONNECT: have exactly the clients that are wanted, all of them at the same time. */
+/* Open as many of the clients that have no connection as may connect at the same time. */
+static void
+open_some(NnDriverThread *thread, uint64_t now_ns)
+{
+	int			connecting = 0;
+
+	for (int i = 0; i < thread->n_clients; i++)
+	{
+		if (nn_connection_is_setting_up(&thread->clients[i].connection))
+			connecting++;
+	}
+	for (int i = 0; i < thread->n_clients && connecting < MAX_CONNECTING; i++)
+	{
+		NnClient   *client = &thread->clients[i];
+
+		if (client->connection.state != NN_CONNECTION_CLOSED)
+			continue;
+		open_client(thread, client, now_ns);
+		connecting++;
+		if (nn_driver_must_stop(thread->driver))
+			break;
+	}
+}
+
+/* Close the clients that are not wanted, and those that failed the last time. */
+static void
+close_others(NnDriverThread *thread)
+{
+	for (int i = 0; i < thread->max_clients; i++)
+	{
+		NnClient   *client = &thread->clients[i];
+
+		client->attempts = 0;
+		client->retry_ns = 0;
+		if (i < thread->n_clients && client->connection.state != NN_CONNECTION_FAILED)
+			continue;
+		nn_connection_close(&client->connection);
+		nn_driver_watch(thread, client);
+	}
+}
+
+/* NN_DRIVER_CONNECT: have exactly the clients that are wanted. */
 void
 nn_driver_connect(NnDriverThread *thread)
 {
@@ -162,30 +212,13 @@ nn_driver_connect(NnDriverThread *thread)
 
 	/* Connections that were closed from the other side while nobody looked. */
 	serve_connecting(thread, 0);
-
-	for (int i = 0; i < thread->max_clients; i++)
-	{
-		NnClient   *client = &thread->clients[i];
-		NnConnectionState state = client->connection.state;
-
-		client->attempts = 0;
-		client->retry_ns = 0;
-		if (i >= thread->n_clients)
-		{
-			nn_connection_close(&client->connection);
-			nn_driver_watch(thread, client);
-		}
-		else if (state == NN_CONNECTION_CLOSED || state == NN_CONNECTION_FAILED)
-			open_client(thread, client, begun_ns);
-		if (nn_driver_must_stop(thread->driver))
-			return;
-	}
-
+	close_others(thread);
 	do
 	{
 		uint64_t	now_ns = nn_now_ns();
 
 		settled = true;
+		open_some(thread, now_ns);
 		for (int i = 0; i < thread->n_clients; i++)
 		{
 			tend_connecting(thread, &thread->clients[i], now_ns, begun_ns);
@@ -423,7 +456,10 @@ wait_for_start(NnDriverThread *thread)
 	return true;
 }
 
-/* Begin a client's block.  A client that was lost in the block before gets another chance. */
+/*
+ * Begin a client's block.  A client that was lost in the block before gets one more attempt.  Attempts
+ * are counted on from block to block: a server that is gone must end the run, however short its blocks are.
+ */
 static void
 begin_client(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 {
@@ -432,10 +468,11 @@ begin_client(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 	c->scale = thread->order.scale;
 	nn_random_seed(&c->random, thread->driver->seed,
 				   ((uint64_t) thread->order.block << 32) | (uint32_t) client->number);
-	client->attempts = 0;
 	client->failures = 0;
 	client->retry_ns = 0;
 	client->connecting = c->state != NN_CONNECTION_IDLE;
+	if (!client->connecting)
+		client->attempts = 0;
 	if (!client->connecting)
 	{
 		begin_transaction(thread, client, now_ns);

@@ -63,8 +63,26 @@ take_sqlstate(char *message, char *sqlstate)
 		}
 		line = next ? next + 1 : NULL;
 	}
-	for (size_t n = strlen(message); n > 0 && message[n - 1] == '\n';)
-		message[--n] = '\0';
+}
+
+/* One line out of several: every run of blanks becomes one blank, those at the end go. */
+static void
+join_lines(char *message)
+{
+	char	   *to = message;
+
+	for (const char *from = message; *from != '\0'; from++)
+	{
+		bool		blank = strchr(" \t\r\n", *from) != NULL;
+
+		if (!blank)
+			*to++ = *from;
+		else if (to > message && to[-1] != ' ')
+			*to++ = ' ';
+	}
+	if (to > message && to[-1] == ' ')
+		to--;
+	*to = '\0';
 }
 
 void
@@ -95,7 +113,8 @@ nn_connection_give_up(NnConnection *c)
 static NnConnectionEvent
 lose(NnConnection *c)
 {
-	char		message[4 * NN_CONNECTION_MESSAGE_LEN]; /* room for what is taken out */
+	char		message[4 * NN_CONNECTION_MESSAGE_LEN]; /* room for what is
+														 * taken out */
 	char		sqlstate[6];
 	bool		connecting = c->state == NN_CONNECTION_CONNECTING;
 	bool		wants_password = PQconnectionNeedsPassword(c->conn);
@@ -103,6 +122,7 @@ lose(NnConnection *c)
 	snprintf(message, sizeof(message), "%s", PQerrorMessage(c->conn));
 	nn_target_strip_secrets(c->target, message);
 	take_sqlstate(message, sqlstate);
+	join_lines(message);
 	if (message[0] == '\0')
 		snprintf(message, sizeof(message), "the connection was lost");
 
@@ -359,7 +379,10 @@ nn_connection_open(NnConnection *c, uint64_t now_ns)
 		return NN_EVENT_FAILED;
 	}
 
-	/* Verbose messages are the only ones that carry the SQLSTATE of a refusal. */
+	/*
+	 * Verbose messages are the only ones that carry the SQLSTATE of a
+	 * refusal.
+	 */
 	(void) PQsetErrorVerbosity(c->conn, PQERRORS_VERBOSE);
 	(void) PQsetNoticeReceiver(c->conn, ignore_notice, NULL);
 	c->fd = PQsocket(c->conn);

@@ -42,12 +42,15 @@ typedef enum NnSendMode
 typedef struct NnTarget
 {
 	int			n_options;
-	char	   *keywords[NN_TARGET_MAX_OPTIONS + 1];	/* from malloc; NULL-terminated */
+	char	   *keywords[NN_TARGET_MAX_OPTIONS + 1];	/* from malloc;
+														 * NULL-terminated */
 	char	   *values[NN_TARGET_MAX_OPTIONS + 1];
-	bool		local;			/* this server: settings are made, statements cancelled by signal */
+	bool		local;			/* this server: settings are made, statements
+								 * cancelled by signal */
 	uint32_t	role_oid;		/* expected where local */
 	uint32_t	database_oid;
-	int64_t		server_start_us;	/* of the postmaster, Unix time; expected where local */
+	int64_t		server_start_us;	/* of the postmaster, Unix time; expected
+									 * where local */
 	uint64_t	connect_timeout_ns;
 	NnSendMode	mode;
 	const NnScript *script;
@@ -61,25 +64,40 @@ typedef enum NnConnectionState
 	/* libpq is connecting or authenticating.  To SETTING_UP, or FAILED. */
 	NN_CONNECTION_CONNECTING,
 
-	/* Settings and the check of who we are, one query, in flight (this server only). */
+	/*
+	 * Settings and the check of who we are, one query, in flight (this server
+	 * only).
+	 */
 	NN_CONNECTION_SETTING_UP,
 
-	/* The connection that looks at the tables: query number "step" of the survey in flight. */
+	/*
+	 * The connection that looks at the tables: query number "step" of the
+	 * survey in flight.
+	 */
 	NN_CONNECTION_SURVEYING,
 
 	/* Statement "step" is being prepared.  To the next one, then IDLE. */
 	NN_CONNECTION_PREPARING,
 
-	/* Connected, no transaction, nothing in flight.  To RUNNING by nn_connection_begin(). */
+	/*
+	 * Connected, no transaction, nothing in flight.  To RUNNING by
+	 * nn_connection_begin().
+	 */
 	NN_CONNECTION_IDLE,
 
-	/* Statement "step" of a transaction in flight.  To the next one; IDLE after the last. */
+	/*
+	 * Statement "step" of a transaction in flight.  To the next one; IDLE
+	 * after the last.
+	 */
 	NN_CONNECTION_RUNNING,
 
 	/* A statement failed and its transaction is being rolled back.  To IDLE. */
 	NN_CONNECTION_ROLLING_BACK,
 
-	/* The attempt failed or the connection was lost; no socket; "failure" says why. */
+	/*
+	 * The attempt failed or the connection was lost; no socket; "failure"
+	 * says why.
+	 */
 	NN_CONNECTION_FAILED
 } NnConnectionState;
 
@@ -88,7 +106,8 @@ typedef enum NnConnectionEvent
 	NN_EVENT_WAIT,				/* go on waiting */
 	NN_EVENT_READY,				/* it got IDLE for the first time */
 	NN_EVENT_COMMITTED,			/* the transaction has ended; IDLE */
-	NN_EVENT_ERROR,				/* the transaction has failed, "error" says how; IDLE */
+	NN_EVENT_ERROR,				/* the transaction has failed, "error" says
+								 * how; IDLE */
 	NN_EVENT_FAILED				/* FAILED; an unfinished transaction is lost */
 } NnConnectionEvent;
 
@@ -114,7 +133,8 @@ typedef enum NnFailureKind
 	NN_FAILURE_NONE,
 	NN_FAILURE_CONNECT,			/* refused, unreachable, not let in */
 	NN_FAILURE_TIMEOUT,			/* no connection within the time */
-	NN_FAILURE_ELSEWHERE,		/* connected, but not as whom or to where it was meant */
+	NN_FAILURE_ELSEWHERE,		/* connected, but not as whom or to where it
+								 * was meant */
 	NN_FAILURE_SET_UP,			/* a query of the set-up failed */
 	NN_FAILURE_NO_TABLE,
 	NN_FAILURE_NO_PRIVILEGE,
@@ -135,7 +155,8 @@ typedef struct NnConnection
 {
 	/* set by the driver */
 	const NnTarget *target;
-	bool		surveyor;		/* looks at the tables when it has connected, until scale is known */
+	bool		surveyor;		/* looks at the tables when it has connected,
+								 * until scale is known */
 	int64_t		scale;			/* > 0 before a transaction begins */
 	NnRandom	random;
 

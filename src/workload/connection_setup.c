@@ -33,19 +33,28 @@ enum
  * workload.  The answer of the last query is compared with the target: a socket that
  * another server listens on, or a rule that maps us to somebody else, must not go unseen.
  */
-static const char set_up_query[] =
-	"SET statement_timeout = 0;"
-	"SET lock_timeout = 0;"
-	"SET idle_in_transaction_session_timeout = 0;"
-	"SET idle_session_timeout = 0;"
-	"SET default_transaction_read_only = off;"
-	"SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings"
-	" WHERE name OPERATOR(pg_catalog.=) 'transaction_timeout';"
-	"SELECT r.oid, d.oid, (extract(epoch FROM pg_catalog.pg_postmaster_start_time())"
-	" OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8"
-	" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d"
-	" WHERE r.rolname OPERATOR(pg_catalog.=) CURRENT_USER"
-	" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+#define SET_UP_QUERY \
+	"SET statement_timeout = 0;" \
+	"SET lock_timeout = 0;" \
+	"SET idle_in_transaction_session_timeout = 0;" \
+	"SET idle_session_timeout = 0;" \
+	"SET default_transaction_read_only = off;" \
+	"SELECT r.oid, d.oid, (extract(epoch FROM pg_catalog.pg_postmaster_start_time())" \
+	" OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8" \
+	" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d" \
+	" WHERE r.rolname OPERATOR(pg_catalog.=) CURRENT_USER" \
+	" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+
+/*
+ * The built-in scripts must find the server's own operators, whatever path a role's or database's
+ * defaults give; tables are found by that path.
+ */
+#define OPERATORS_FIRST_QUERY \
+	"SELECT pg_catalog.set_config('search_path', pg_catalog.concat('pg_catalog', CASE WHEN p OPERATOR(pg_catalog.<>) ''" \
+	" THEN ', ' END, p), false) FROM pg_catalog.current_setting('search_path') p;"
+
+/* The first server with the setting transaction_timeout. */
+#define TRANSACTION_TIMEOUT_VERSION 170000
 
 static NnConnectionEvent prepare_step(NnConnection *c);
 
@@ -183,10 +192,15 @@ survey_or_prepare(NnConnection *c)
 NnConnectionEvent
 nn_connection_set_up(NnConnection *c)
 {
+	char		query[2048];
+
 	if (!c->target->local)
 		return survey_or_prepare(c);
 	c->state = NN_CONNECTION_SETTING_UP;
-	return nn_connection_send(c, set_up_query);
+	snprintf(query, sizeof(query), "%s%s" SET_UP_QUERY,
+			 PQserverVersion(c->conn) >= TRANSACTION_TIMEOUT_VERSION ? "SET transaction_timeout = 0;" : "",
+			 c->target->script->needs != NULL ? OPERATORS_FIRST_QUERY : "");
+	return nn_connection_send(c, query);
 }
 
 /* Rows of a query of the set-up. */

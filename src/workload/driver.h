@@ -38,7 +38,8 @@
 #include "workload/connection.h"
 #include "workload/poller.h"
 
-#define NN_DRIVER_RING	4		/* intervals of a thread: three closed, one open */
+#define NN_DRIVER_RING	4		/* intervals of a thread: three closed, one
+								 * open */
 
 /* What one thread, or all of them, saw in one interval. */
 typedef struct NnInterval
@@ -105,10 +106,12 @@ typedef struct NnDriverThread
 	NnInterval *open;			/* NULL outside of the intervals */
 
 	/* written by the thread, read by the main thread once "done" says so */
-	int			n_failed;		/* clients without a connection after NN_DRIVER_CONNECT */
+	int			n_failed;		/* clients without a connection after
+								 * NN_DRIVER_CONNECT */
 	int			n_connected;	/* at the end of the window */
 	NnConnectionFailure failure;	/* of one of them */
-	uint64_t	error_ns;		/* when the last error came; 0: none in this block */
+	uint64_t	error_ns;		/* when the last error came; 0: none in this
+								 * block */
 	NnError		error;
 
 	/* shared while an order is carried out: written by the thread */
@@ -132,7 +135,10 @@ struct NnDriver
 	NnDriverThread **threads;
 	uint64_t	seed;
 
-	/* the threads stop when this is set, or when the clock has passed the deadline */
+	/*
+	 * the threads stop when this is set, or when the clock has passed the
+	 * deadline
+	 */
 	_Atomic bool stop;
 	_Atomic uint64_t deadline_ns;	/* 0: none */
 

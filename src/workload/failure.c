@@ -34,8 +34,8 @@ connect_hint(NnWorker *worker, const NnTarget *target, const NnConnectionFailure
 	if (strcmp(failure->sqlstate, "53300") == 0)
 		return "Raise max_connections, or run with fewer clients.";
 	if (refused && target->local)
-		return psprintf("pg_hba.conf of this server must let role \"%s\" connect to database \"%s\""
-						" through \"%s\" without a password.",
+		return psprintf("Role \"%s\" must be able to log in to database \"%s\" through \"%s\""
+						" without a password, which pg_hba.conf decides.",
 						request->role_name, request->database_name,
 						nn_target_get(target, "host"));
 	if (refused)
@@ -78,7 +78,7 @@ nn_workload_fail(NnWorker *worker, const NnTarget *target, const NnConnectionFai
 						   failure->message, NULL);
 		case NN_FAILURE_LOST:
 			nn_worker_fail(worker, failure_code(failure),
-						   psprintf("lost the connections of %d of %d clients", failed, clients),
+						   psprintf("%d of %d clients lost their connections for good", failed, clients),
 						   failure->message, connect_hint(worker, target, failure));
 		default:
 			nn_worker_fail(worker, failure_code(failure),

@@ -64,8 +64,8 @@ nn_poller_set(NnPoller *poller, int client, int fd, int wanted)
 	event.data.u32 = (uint32_t) client;
 
 	/*
-	 * libpq may have closed the socket and opened another one with the same number: only
-	 * the kernel knows whether this one is registered.
+	 * libpq may have closed the socket and opened another one with the same
+	 * number: only the kernel knows whether this one is registered.
 	 */
 	if (epoll_ctl(poller->epoll_fd, EPOLL_CTL_MOD, fd, &event) == 0)
 		return true;
@@ -109,7 +109,8 @@ nn_poller_wait(NnPoller *poller, NnPollerEvent *events, int max_events, int time
 struct NnPoller
 {
 	int			n;				/* clients 0 … n - 1 may be watched */
-	int			next;			/* where the next scan starts, so that nobody starves */
+	int			next;			/* where the next scan starts, so that nobody
+								 * starves */
 	struct pollfd *fds;			/* fd -1: not watched */
 };
 

@@ -23,7 +23,8 @@ typedef struct NnPoller NnPoller;
 typedef struct NnPollerEvent
 {
 	int			client;
-	int			ready;			/* NN_POLL_* bits; an error makes all of them ready */
+	int			ready;			/* NN_POLL_* bits; an error makes all of them
+								 * ready */
 } NnPollerEvent;
 
 /* For clients 0 … max_clients - 1.  NULL with errno set when that fails. */

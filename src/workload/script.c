@@ -77,14 +77,20 @@ add_step(NnScript *script, NnStepKind kind)
 	return step;
 }
 
-/* What an operation does to the height of the stack, and what it needs on it. */
+/*
+ * Are these operations an expression?  Their variables exist, each finds on the stack what it
+ * needs, and one value is left.
+ */
 static bool
-stack_fits(const NnOperation *operations, int n)
+is_expression(const NnScript *script, const NnOperation *operations, int n)
 {
 	int			height = 0;
 
 	for (int i = 0; i < n; i++)
 	{
+		if (operations[i].kind == NN_OPERATION_VARIABLE &&
+			(operations[i].value < 0 || operations[i].value >= script->n_variables))
+			return false;
 		if (operations[i].kind == NN_OPERATION_CONSTANT ||
 			operations[i].kind == NN_OPERATION_VARIABLE)
 			height++;
@@ -104,7 +110,7 @@ nn_script_add_set(NnScript *script, int variable, const NnOperation *operations,
 {
 	NnScriptStep *step;
 
-	if (variable < 0 || variable >= script->n_variables || !stack_fits(operations, n) ||
+	if (variable < 0 || variable >= script->n_variables || !is_expression(script, operations, n) ||
 		n > NN_SCRIPT_MAX_OPERATIONS - script->n_operations)
 		return false;
 	step = add_step(script, NN_STEP_SET);

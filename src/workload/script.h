@@ -59,7 +59,8 @@ typedef struct NnOperation
 typedef struct NnScriptPlace
 {
 	int			variable;
-	int			offset;			/* of the colon, from the start of the statement */
+	int			offset;			/* of the colon, from the start of the
+								 * statement */
 	int			length;			/* of :name */
 } NnScriptPlace;
 
@@ -96,7 +97,8 @@ typedef struct NnScriptNeed
 typedef struct NnScript
 {
 	char		name[NN_SCRIPT_NAME_LEN];
-	const NnScriptNeed *needs;	/* constant; ends with a NULL table. NULL: not known */
+	const NnScriptNeed *needs;	/* constant; ends with a NULL table. NULL: not
+								 * known */
 	int			n_steps;
 	int			n_variables;
 	int			n_operations;

@@ -62,7 +62,10 @@ local_host(NnWorker *worker)
 
 	if (host != NULL)
 	{
-		/* A relative folder is one below the data directory; "@" is an abstract socket. */
+		/*
+		 * A relative folder is one below the data directory; "@" is an
+		 * abstract socket.
+		 */
 		if (is_absolute_path(host) || host[0] == '@')
 			return host;
 		return psprintf("%s/%s", DataDir, host);
@@ -99,6 +102,12 @@ set_local(NnWorker *worker, NnTarget *target)
 	add(worker, target, "user", request->role_name);
 	add(worker, target, "passfile", NN_NO_PASSFILE);
 	add(worker, target, "gssencmode", "disable");
+
+	/*
+	 * A role's default might be too short even for the query that sets what
+	 * else is to be set.
+	 */
+	add(worker, target, "options", "-c statement_timeout=0");
 	add(worker, target, "sslmode", is_socket ? "disable" : "allow");
 }
 

@@ -30,7 +30,8 @@
 #include "workload/failure.h"
 #include "workload/target.h"
 
-#define NN_TICK_NS			(50 * NN_NS_PER_MS) /* of the main thread during a block */
+#define NN_TICK_NS			(50 * NN_NS_PER_MS) /* of the main thread during a
+												 * block */
 #define NN_SHORT_TICK_NS	(5 * NN_NS_PER_MS)	/* when an answer is close */
 #define NN_JOIN_BOUND_NS	(500 * NN_NS_PER_MS)
 #define NN_SPARE_FILES		128 /* descriptors beside the clients' sockets */
@@ -327,7 +328,7 @@ end_result(Workload *w)
 		if (thread->n_clients == 0)
 			continue;
 		result->clients += thread->n_connected;
-		if (thread->error_ns > error_ns)
+		if (thread->error_ns >= w->order.measure_ns && thread->error_ns > error_ns)
 		{
 			error_ns = thread->error_ns;
 			strlcpy(result->last_error, thread->error.message, sizeof(result->last_error));
@@ -345,11 +346,13 @@ end_result(Workload *w)
 static void
 check_lost(Workload *w)
 {
+	NnConnectionFailure failure;
+
 	if (nn_driver_lost(w->driver) < w->order.clients)
 		return;
-	nn_workload_fail(w->worker, &w->target,
-					 &w->driver->threads[0]->clients[0].connection.failure,
-					 w->order.clients, w->order.clients);
+	failure = w->driver->threads[0]->clients[0].connection.failure;
+	failure.kind = NN_FAILURE_LOST;
+	nn_workload_fail(w->worker, &w->target, &failure, w->order.clients, w->order.clients);
 }
 
 /* NN_ORDER_RUN.  False: the run is to stop. */
