@@ -3,9 +3,11 @@
 #	make && sudo make install      build and install for the PostgreSQL of PG_CONFIG
 #	make demo                      a full run on a throw-away server, in about three minutes
 #	make test                      every test, on throw-away servers
+#	make test-matrix               the same and more on every version that a Debian has, in chroots
 #	make bench                     measurements against peers
 #	make docs                      write docs/views.md from the comments in the catalog
 #	make indent                    format the C sources as PostgreSQL does
+#	make dist, make deb            release archives of what is committed, Debian packages of it
 #
 # PG_CONFIG=/path/to/pg_config chooses another PostgreSQL; WERROR=1 makes warnings errors.  "demo" and
 # "test" install what they need first, so this file must be readable before PGXS is there.
@@ -30,6 +32,10 @@ WARNINGS = -Wall -Wextra -Wdeclaration-after-statement \
 	-Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 ifdef WERROR
 PG_CFLAGS += $(WARNINGS) -Werror
+# A server that was built by gcc has options for it that clang does not know.
+ifneq ($(findstring clang,$(CC)),)
+PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-optimization-argument
+endif
 endif
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
@@ -75,6 +81,9 @@ endif
 test:
 	@test/run
 
+test-matrix:
+	@test/matrix
+
 demo:
 	@test/demo
 
@@ -87,4 +96,14 @@ docs:
 indent:
 	@test/lint/format --fix
 
-.PHONY: test demo bench docs indent
+# PGXN wants the version of META.json in the names.
+META_VERSION = $(shell sed -n 's/^ *"version": "\(.*\)",$$/\1/p' META.json | head -n 1)
+dist:
+	@git diff --quiet HEAD || echo 'what is not committed will be missing in the archives' >&2
+	git archive --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).tar.gz HEAD
+	git archive --prefix=$(EXTENSION)-$(META_VERSION)/ -o $(EXTENSION)-$(META_VERSION).zip HEAD
+
+deb: dist
+	debian/make-packages $(EXTENSION)-$(EXTVERSION).tar.gz
+
+.PHONY: test test-matrix demo bench docs indent dist deb
