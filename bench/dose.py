@@ -7,6 +7,7 @@ the run time of a running thread up to date at its tick, so a reading may be lat
 0.05 percentage points in a window of 6 s at 4 ms.
 """
 import argparse
+import collections
 import csv
 import os
 import shutil
@@ -54,10 +55,17 @@ def run_ns(pid):
     return total
 
 
+def host_busy_ns():
+    """CPU time that the whole host has used, ns."""
+    user, nice, system, _, _, irq, softirq = map(int, read("/proc/stat").split()[1:8])
+    return (user + nice + system + irq + softirq) * 1e9 / os.sysconf("SC_CLK_TCK")
+
+
 def reading(pids):
+    """Monotonic time, CPU time of the processes and of the host, all in ns."""
     before = time.monotonic_ns()
     total = sum(run_ns(pid) for pid in pids)
-    return (before + time.monotonic_ns()) / 2, total
+    return (before + time.monotonic_ns()) / 2, total, host_busy_ns()
 
 
 def psql(statement):
@@ -72,7 +80,7 @@ def as_server(command):
     return command
 
 
-def wait_for(pids_of, count):
+def wait_for(name, pids_of, count):
     """Wait until the noise is there and burns."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
@@ -84,11 +92,11 @@ def wait_for(pids_of, count):
                 return pids
         time.sleep(0.05)
 
-    sys.exit(f"dose.py: the noise did not start ({len(pids)} processes)")
+    sys.exit(f"dose.py: no noise to be seen from {name}")
 
 
 def witness(pids, seconds):
-    """Mean dose per CPU over the window, and the doses of its whole seconds, percent."""
+    """Over a window: mean dose per CPU, largest distance of a second's dose from it, CPU of everybody else; percent."""
     time.sleep(0.5)
     readings = [reading(pids)]
     for second in range(1, seconds + 1):
@@ -96,9 +104,12 @@ def witness(pids, seconds):
         time.sleep(max(wake, 0) / 1e9)
         readings.append(reading(pids))
 
-    def dose(earlier, later):
-        return 100 * (later[1] - earlier[1]) / (later[0] - earlier[0]) / CPUS
-    return dose(readings[0], readings[-1]), [dose(a, b) for a, b in zip(readings, readings[1:])]
+    def percent(earlier, later, column):
+        return 100 * (later[column] - earlier[column]) / (later[0] - earlier[0]) / CPUS
+    mean = percent(readings[0], readings[-1], 1)
+    others = max(percent(readings[0], readings[-1], 2) - mean, 0)
+    spread = max(abs(percent(a, b, 1) - mean) for a, b in zip(readings, readings[1:]))
+    return mean, spread, others
 
 
 def noise_pids():
@@ -108,25 +119,34 @@ def noise_pids():
 
 def measure_ours(level, seconds):
     run = psql(f"SELECT noisy_load('{{cpu}}', {level}, '{seconds + 2} s', '{{\"cpu\":{{\"workers\":{CPUS}}}}}', false)")
-    pids = wait_for(noise_pids, 1)
-    mean, per_second = witness(pids, seconds)
+    pids = wait_for("noisy_load", noise_pids, 1)
+    seen = witness(pids, seconds)
     for _ in range(100):
         if psql(f"SELECT state FROM noisy_runs WHERE run_id = {run}") not in ("starting", "running"):
             break
         time.sleep(0.1)
     own, unreachable = psql("SELECT avg(achieved_pct), bool_or(unreachable) FROM noisy_dose "
                             f"WHERE run_id = {run} AND requested_pct > 0").split("|")
-    return mean, per_second, float(own), unreachable == "t"
+    return seen + (float(own), unreachable == "t")
 
 
 def measure_stress_ng(level, seconds):
-    with subprocess.Popen(["stress-ng", "--cpu", str(CPUS), "--cpu-load", str(level), "--cpu-method", "prime",
+    with subprocess.Popen(["stress-ng", "--cpu", str(CPUS), "--cpu-load", f"{level:g}", "--cpu-method", "prime",
                            "-t", str(seconds + 3), "-q"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as tool:
-        pids = wait_for(lambda: children(tool.pid), CPUS)
-        result = witness(pids, seconds)
+        pids = wait_for("stress-ng", lambda: children(tool.pid), CPUS)
+        seen = witness(pids, seconds)
         tool.wait()
-    return result
+    return seen + (None, None)
+
+
+TOOLS = {"noisy_load": measure_ours}
+if shutil.which("stress-ng"):
+    TOOLS["stress-ng"] = measure_stress_ng
+
+# One window of one tool. None: that tool doesn't say.
+Row = collections.namedtuple(
+    "Row", "mode tool repeat asked_pct seen_pct second_spread_pp others_pct said_pct unreachable")
 
 
 class Busy:
@@ -148,41 +168,36 @@ class Busy:
 
 
 def measure_level(mode, level, repeat, options, rows):
-    mean, per_second, own, unreachable = measure_ours(level, options.seconds)
-    worst = max((abs(dose - level) for dose in per_second), default=float("nan"))
-    rows.append((mode, "noisy_load", repeat, level, mean, worst, own, unreachable))
-    if shutil.which("stress-ng"):
-        mean, per_second = measure_stress_ng(level, options.seconds)
-        worst = max((abs(dose - level) for dose in per_second), default=float("nan"))
-        rows.append((mode, "stress-ng", repeat, level, mean, worst, None, None))
+    for name, measure in TOOLS.items():
+        rows.append(Row(mode, name, repeat, level, *measure(level, options.seconds)))
+
+
+def text(values, width):
+    values = [value for value in values if value is not None]
+    return f"{statistics.mean(values):{width}.2f}" if values else f"{'-':>{width}}"
 
 
 def print_table(rows, modes, levels):
-    def cell(mode, tool, level, column):
-        values = [row[column] for row in rows if row[0] == mode and row[1] == tool and row[3] == level]
-        return statistics.mean(values) if values else None
-
-    def text(value, width):
-        return f"{value:{width}.2f}" if value is not None else " " * (width - 1) + "-"
-
     for mode in modes:
         print(f"\n{mode}: percent of one CPU per load thread, {CPUS} threads")
-        print("  asked  noisy_load  its report  worst second  unreachable |  stress-ng  worst second")
+        print("          noisy_load                                            stress-ng")
+        print("  asked   seen    said  second+-  others  unreachable      seen  second+-  others")
         for level in levels:
-            flag = any(row[7] for row in rows if row[0] == mode and row[3] == level)
-            print(f"  {level:5g}  {text(cell(mode, 'noisy_load', level, 4), 10)}  "
-                  f"{text(cell(mode, 'noisy_load', level, 6), 10)}  "
-                  f"{text(cell(mode, 'noisy_load', level, 5), 12)}  {'yes' if flag else 'no':>11} | "
-                  f"{text(cell(mode, 'stress-ng', level, 4), 10)}  {text(cell(mode, 'stress-ng', level, 5), 12)}")
-        for tool in ("noisy_load", "stress-ng"):
-            errors = [abs(row[4] - row[3]) for row in rows if row[0] == mode and row[1] == tool]
-            if errors:
-                print(f"  {tool}: mean error {statistics.mean(errors):.3f}, largest {max(errors):.3f} percentage points")
-        errors = [abs(row[6] - row[4]) for row in rows if row[0] == mode and row[1] == "noisy_load"]
-        if errors:
-            print(f"  noisy_load's own report and the witness differ by {statistics.mean(errors):.3f} on average")
-    if not shutil.which("stress-ng"):
-        print("\nstress-ng is not installed: nothing to compare with")
+            ours, theirs = ([row for row in rows if (row.mode, row.tool, row.asked_pct) == (mode, tool, level)]
+                            for tool in ("noisy_load", "stress-ng"))
+            print(f"  {level:5g} {text([row.seen_pct for row in ours], 6)}  {text([row.said_pct for row in ours], 6)}"
+                  f"  {text([row.second_spread_pp for row in ours], 8)}  {text([row.others_pct for row in ours], 6)}"
+                  f"  {'yes' if any(row.unreachable for row in ours) else 'no':>11}  "
+                  f"  {text([row.seen_pct for row in theirs], 6)}"
+                  f"  {text([row.second_spread_pp for row in theirs], 8)}  {text([row.others_pct for row in theirs], 6)}")
+        for tool in TOOLS:
+            errors = [abs(row.seen_pct - row.asked_pct) for row in rows if (row.mode, row.tool) == (mode, tool)]
+            print(f"  {tool}: mean error {statistics.mean(errors):.3f}, largest {max(errors):.3f} percentage points")
+        if mode == "idle" and max(row.others_pct for row in rows if row.mode == mode) > 3:
+            print("  The host was not idle: see \"others\", percent of the host's CPU time.")
+    print("\nseen: by the witness. said: by noisy_dose, in its own window. second+-: of one second from the mean, at most.")
+    if "stress-ng" not in TOOLS:
+        print("stress-ng is not installed: nothing to compare with")
 
 
 def main():
@@ -209,8 +224,7 @@ def main():
                 busy.stop()
     with open(options.csv, "w", newline="", encoding="ascii") as file:
         writer = csv.writer(file)
-        writer.writerow(("mode", "tool", "repeat", "asked_pct", "witness_pct", "worst_second_error_pp",
-                         "own_report_pct", "unreachable"))
+        writer.writerow(Row._fields)
         writer.writerows(rows)
     print_table(rows, modes, levels)
 

@@ -3,16 +3,18 @@
  * cache.c
  *	  Cache noise: walk a working set larger than the last-level cache in random order.
  *
- * The working set is an array of cache lines.  Each line holds a pointer to
- * its successor, and the pointers form one random cycle through all the lines (Sattolo's
- * algorithm), so no prefetcher can guess the way.  A visit reads the
- * line and writes to it: the line is fetched, made dirty, and written back later.
+ * The working set is an array of cache lines.  Each line holds a pointer to its successor, and the
+ * pointers form one cycle through all lines, in an order that no prefetcher can guess.  A visit reads
+ * the line and writes to it: the line is fetched, made dirty, and written back later.
  *
- * CURSORS cursors, spread evenly over the cycle, walk it at the same time. A single
- * one would wait for one line at a time and leave the memory system mostly
- * idle; real programs have several misses in flight, and so has this neighbour.  A line is
- * visited once in n / CURSORS steps, when it has long been evicted if the working set is larger
- * than the cache.
+ * CURSORS cursors walk the cycle at the same time.  A single one would wait for one line at a time
+ * and leave the memory system mostly idle; real programs have several misses in flight, and so has
+ * this neighbour.  They are spread evenly over the cycle, so that a line is visited again after all
+ * others have been, when it has long been evicted if the working set is larger than the cache.
+ *
+ * To have them evenly spread without walking the cycle first, it is made of CURSORS equal segments of
+ * the array: each is a random cycle of its own (Sattolo's algorithm), and these are joined to one.  Cursor i
+ * starts where the cycle enters segment i.
  *
  * Small pages are asked for, so that the load is the same whatever the host's setting for
  * transparent huge pages is; the walk of the page tables is a part of it.
@@ -69,74 +71,85 @@ cache_default_bytes(const NnTopology *host)
 	return bytes < most ? bytes : most;
 }
 
-/* Link all lines to one cycle. */
+/*
+ * Link all lines to one cycle and place the cursors.  "order" is room for one segment; it
+ * is small beside the working set, which is written sequentially.
+ */
 static void
-link_lines(CacheState *cache, uint64_t seed)
+link_lines(CacheState *cache, uint64_t seed, uint32_t *order)
 {
-	Line	   *lines = cache->lines;
+	const uint64_t segment = cache->n_lines / CURSORS;
 	NnRandom	random;
 
 	nn_random_seed(&random, seed, 0);
-	for (uint64_t i = 0; i < cache->n_lines; i++)
-	{
-		lines[i].next = &lines[i];
-		lines[i].visits = 0;
-	}
-	for (uint64_t i = cache->n_lines - 1; i > 0; i--)
-	{
-		uint64_t	other = (uint64_t) nn_random_range(&random, 0, (int64_t) i - 1);
-		Line	   *swapped = lines[i].next;
-
-		lines[i].next = lines[other].next;
-		lines[other].next = swapped;
-	}
-}
-
-/* Spread the cursors evenly over the cycle, which takes one walk along most of it. */
-static void
-place_cursors(CacheState *cache)
-{
-	Line	   *line = cache->lines;
-
 	for (int i = 0; i < CURSORS; i++)
 	{
-		cache->cursors[i] = line;
-		if (i + 1 == CURSORS)
-			break;
-		for (uint64_t step = cache->n_lines / CURSORS; step > 0; step--)
-			line = line->next;
+		Line	   *lines = cache->lines + (uint64_t) i * segment;
+
+		nn_random_cycle(&random, order, (uint32_t) segment);
+		for (uint64_t line = 0; line < segment; line++)
+		{
+			lines[line].next = &lines[order[line]];
+			lines[line].visits = 0;
+		}
+		cache->cursors[i] = lines[0].next;
 	}
+
+	/* The first line of a segment ends it: its successor becomes the start of the next segment. */
+	for (int i = 0; i < CURSORS; i++)
+		cache->lines[(uint64_t) i * segment].next = cache->cursors[(i + 1) % CURSORS];
+}
+
+/* NULL with the reason in error */
+static Line *
+map_lines(size_t size, char *error)
+{
+	void	   *lines = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (lines == MAP_FAILED)
+	{
+		snprintf(error, NN_STRESSOR_ERROR_LEN, "could not map %zu bytes: %s", size, strerror(errno));
+		return NULL;
+	}
+#ifdef MADV_NOHUGEPAGE
+	(void) madvise(lines, size, MADV_NOHUGEPAGE);	/* not known: not needed */
+#endif
+	return lines;
 }
 
 static void *
 cache_create(uint64_t bytes, uint64_t seed, char *error)
 {
-	CacheState *cache = malloc(sizeof(CacheState));
-	size_t		size;
+	CacheState *cache;
+	uint64_t	segment = bytes / LINE_BYTES / CURSORS;
+	uint32_t   *order;
 
-	if (cache == NULL)
+	if (segment < LEAST_LINES / CURSORS)
+		segment = LEAST_LINES / CURSORS;
+	if (segment > UINT32_MAX)
 	{
+		snprintf(error, NN_STRESSOR_ERROR_LEN, "a working set may have 2 TB at most");
+		return NULL;
+	}
+	cache = malloc(sizeof(CacheState));
+	order = malloc((size_t) segment * sizeof(uint32_t));
+	if (cache == NULL || order == NULL)
 		snprintf(error, NN_STRESSOR_ERROR_LEN, "could not allocate %zu bytes: %s",
-				 sizeof(CacheState), strerror(errno));
-		return NULL;
-	}
-	cache->n_lines = bytes / LINE_BYTES;
-	if (cache->n_lines < LEAST_LINES)
-		cache->n_lines = LEAST_LINES;
-	size = (size_t) cache->n_lines * LINE_BYTES;
-	cache->lines = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (cache->lines == MAP_FAILED)
+				 (size_t) segment * sizeof(uint32_t), strerror(errno));
+	else
 	{
-		snprintf(error, NN_STRESSOR_ERROR_LEN, "could not map %zu bytes: %s", size, strerror(errno));
-		free(cache);
-		return NULL;
+		cache->n_lines = segment * CURSORS;
+		cache->lines = map_lines((size_t) cache->n_lines * LINE_BYTES, error);
+		if (cache->lines != NULL)
+		{
+			link_lines(cache, seed, order);
+			free(order);
+			return cache;
+		}
 	}
-#ifdef MADV_NOHUGEPAGE
-	(void) madvise(cache->lines, size, MADV_NOHUGEPAGE);	/* not known: not needed */
-#endif
-	link_lines(cache, seed);
-	place_cursors(cache);
-	return cache;
+	free(order);
+	free(cache);
+	return NULL;
 }
 
 static void

@@ -43,7 +43,7 @@ nn_stressor_cpus(const NnTopology *host)
 uint64_t
 nn_stressor_memory_share(const NnTopology *host)
 {
-	if (host->mem_available_bytes == 0)
+	if (host->mem_available_bytes == 0 && isnan(host->limits.memory_limit_bytes))
 		return UINT64_MAX;
 	return nn_memory_room_bytes(host) / 8;
 }
