@@ -99,7 +99,7 @@ Datum
 nn_noisy_load(PG_FUNCTION_ARGS)
 {
 	NnRunArgs	args;
-	Interval	no_warmup = {0};
+	Interval	warmup = {.time = USECS_PER_SEC / 2};	/* until memory is held */
 
 	memset(&args, 0, sizeof(args));
 	args.function = fcinfo->flinfo->fn_oid;
@@ -115,7 +115,7 @@ nn_noisy_load(PG_FUNCTION_ARGS)
 								  }, 1, NUMERICOID, -1, false, TYPALIGN_INT);
 	args.duration = PG_ARGISNULL(2) ? NULL : PG_GETARG_INTERVAL_P(2);
 	args.noise_options = PG_ARGISNULL(3) ? NULL : PG_GETARG_JSONB_P(3);
-	args.warmup = &no_warmup;
+	args.warmup = &warmup;
 	args.repeats = 1;
 	args.options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
 	args.wait = PG_ARGISNULL(4) || PG_GETARG_BOOL(4);

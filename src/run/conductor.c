@@ -273,7 +273,10 @@ end_run(NnShared *shared, bool started, bool completed)
 			nn_store_run_state(shared, shared->run_id, state,
 							   conductor.failure.sqlerrcode ? conductor.failure.message : NULL);
 		else
+		{
 			nn_store_run_forget(shared, shared->run_id);
+			shared->run_id = 0;
+		}
 	}
 	set_state(shared, state);
 }
