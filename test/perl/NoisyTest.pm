@@ -36,7 +36,8 @@ sub new_server
 
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init;
-	$node->append_conf('postgresql.conf', "$_\n") foreach @conf;
+	# The test modules have every statement logged, which is too much for a load driver.
+	$node->append_conf('postgresql.conf', "$_\n") foreach 'log_statement = none', @conf;
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_noisyneighbor');
 	return $node;
@@ -158,7 +159,7 @@ sub begin_run
 	$load->{session} = background_sql($node, $load->{database},
 		"SELECT noisy_run('select-only', '{2}', '{0,50}', '{cpu,memory}',
 			'{\"cpu\": {\"workers\": 2}, \"memory\": {\"workers\": 1, \"bytes\": \"8MB\"}}',
-			'1 s', '0 s', 100, options => '{\"settle\": 0, \"seed\": 1}'" . ($arguments // '') . ');');
+			'500 ms', '0 s', 200, options => '{\"settle\": 0, \"seed\": 1}'" . ($arguments // '') . ');');
 	return wait_until_on($load, q{phase = 'measuring' AND block > 1 AND level > 0});
 }
 
@@ -192,7 +193,8 @@ sub all_pids
 {
 	my ($load, $role) = @_;
 
-	return sort { $a <=> $b } grep { $load->{processes}{$_} eq $role } keys %{ $load->{processes} };
+	my @pids = grep { $load->{processes}{$_} eq $role } sort keys %{ $load->{processes} };
+	return @pids;
 }
 
 # The processes of the run are gone, or (those in %still) sleep; and they have used next to no

@@ -15,7 +15,8 @@ use Time::HiRes qw(sleep);
 
 plan skip_all => 'needs /proc' unless -r '/proc/self/stat';
 
-my $node = new_server('stop');
+# Dynamic shared memory as files can be counted.
+my $node = new_server('stop', 'dynamic_shared_memory_type = mmap');
 make_tables($node);
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION pg_noisyneighbor');
@@ -61,6 +62,7 @@ sub sql
 
 my $caller = q{SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE query LIKE '%noisy\_load%' AND pid <> pg_backend_pid()};
 my ($load, $name);
+my $segments = split /\n/, sql(q{SELECT * FROM pg_ls_dir('pg_dynshmem') f WHERE f LIKE 'mmap.%'});
 
 #
 # Persons
@@ -148,6 +150,17 @@ take_cpu($load);
 sql('SELECT noisy_stop()');
 check_end($load, $name, qr/^stopped\|$/);
 
+# So it is when several begin at the same moment.
+$name = 'a race';
+my @racers = map { background_sql($node, 'postgres', q{SELECT noisy_load('{cpu}', 10, '500 ms', '{"cpu": {"workers": 1}}')}) } 1 .. 4;
+finish_sql($_) foreach @racers;
+my @winners = grep { $_->{err} !~ /ERROR/ } @racers;
+cmp_ok(scalar(@winners), '>=', 1, "$name: one wins");
+is(scalar(@winners) + scalar(grep { $_->{err} =~ /55006: another run is on in this cluster/ } @racers), 4, "$name: the others are refused")
+  or diag(map { $_->{err} } @racers);
+nobody_left_behind($node, $name);
+is(sql(q{SELECT count(*) FROM noisy_runs WHERE state NOT IN ('completed', 'stopped', 'cancelled')}), '0', "$name: they leave nothing");
+
 # Cancel at any moment of the start leaves nothing behind.
 $name = 'cancel during the start';
 foreach my $delay (0, 10, 20, 40, 60, 100, 150, 250)
@@ -225,22 +238,15 @@ foreach my $role (qw(conductor noise workload sample))
 	check_blocks($load, $name);
 }
 
-# Clients that are terminated are errors of the workload, which reconnects and goes on.
-$name = 'termination of clients';
-$load = begin_run($node);
-my $block = sql('SELECT block FROM noisy_progress');
-sql('SELECT pg_terminate_backend(' . (all_pids($load, 'client'))[0] . ')');
-sleep(0.3);
-sql(q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'pg\_noisyneighbor run=%'});
-ok(wait_for_query($node, "SELECT block > $block + 3 FROM noisy_progress"), "$name: the run goes on");
-cmp_ok(sql("SELECT sum(connection_errors) FROM noisy_blocks WHERE run_id = $load->{run_id}"), '>=', 2, "$name: is counted");
-is(sql(qq{SELECT errors, transactions > 0 FROM noisy_blocks WHERE run_id = $load->{run_id} ORDER BY block DESC LIMIT 1}),
-	'0|t', "$name: leaves later blocks without errors");
-is(scalar(grep { $_ eq 'client' } values %{ { our_processes($node) } }), 2, "$name: every client is connected again");
-$load->{processes} = { our_processes($node) };
-take_cpu($load);
-sql('SELECT noisy_stop()');
-check_end($load, $name, qr/^stopped\|$/);
+# pg_cancel_backend on a process of the run ends it as well.
+foreach my $role (qw(conductor noise workload sample))
+{
+	$name = "cancel of the $role";
+	$load = begin_run($node);
+	sql('SELECT pg_cancel_backend(' . (all_pids($load, $role))[0] . ')');
+	check_end($load, $name, qr/^(cancelled|failed|aborted)\|/, qr/ERROR/);
+	check_blocks($load, $name);
+}
 
 #
 # Processes that are stopped
@@ -284,6 +290,8 @@ cmp_ok($used, '<', 0.1, "$name: noise ends with its block");
 kill 'CONT', all_pids($load, 'conductor');
 is(finish_sql($load->{session}), 0, "$name: the run completes when it is awake again");
 is(run_state($load), 'completed|', "$name: and its state says so");
+
+is(scalar(split /\n/, sql(q{SELECT * FROM pg_ls_dir('pg_dynshmem') f WHERE f LIKE 'mmap.%'})), $segments, 'no shared memory is left of all these runs');
 
 $node->stop;
 done_testing();
