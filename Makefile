@@ -7,6 +7,7 @@
 #	make bench                     measurements against peers
 #	make docs                      write docs/views.md from the comments in the catalog
 #	make indent                    format the C sources as PostgreSQL does
+#	make freeze                    keep the scripts of this version for ever: see CONTRIBUTING.md
 #	make dist, make deb            release archives of what is committed, Debian packages of it
 #
 # PG_CONFIG=/path/to/pg_config chooses another PostgreSQL; WERROR=1 makes warnings errors.  "demo" and
@@ -20,8 +21,10 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 SOURCE_HEADERS = $(wildcard src/*.h src/*/*.h)
 
 SQL_PIECES = $(sort $(wildcard sql/[0-9]*.sql))
-DATA_built = $(EXTENSION)--$(EXTVERSION).sql
-DATA = $(wildcard sql/$(EXTENSION)--*--*.sql)
+# sql/update-X.sql leads from version X to this one; sql/frozen has the scripts of released versions as they were.
+UPDATES = $(patsubst sql/update-%.sql,$(EXTENSION)--%--$(EXTVERSION).sql,$(wildcard sql/update-*.sql))
+DATA_built = $(EXTENSION)--$(EXTVERSION).sql $(UPDATES)
+DATA = $(filter-out $(addprefix sql/frozen/,$(DATA_built)),$(wildcard sql/frozen/*.sql))
 
 PG_CPPFLAGS = -I$(srcdir)/src -I$(libpq_srcdir)
 PG_CFLAGS = -pthread
@@ -34,7 +37,7 @@ ifdef WERROR
 PG_CFLAGS += $(WARNINGS) -Werror
 # A server that was built by gcc has options for it that clang does not know.
 ifneq ($(findstring clang,$(CC)),)
-PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-optimization-argument
+PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
 endif
 endif
 
@@ -65,8 +68,19 @@ include $(PGXS)
 # Few files and a fast compiler: every object depends on every header.
 $(OBJS) $(OBJS:.o=.bc): $(SOURCE_HEADERS)
 
-$(DATA_built): $(SQL_PIECES) $(EXTENSION).control
+$(EXTENSION)--$(EXTVERSION).sql: $(SQL_PIECES) $(EXTENSION).control
 	{ echo '-- Put together from sql/ by make: change the pieces there.'; cat $(SQL_PIECES); } >$@
+
+# A line "-- include 26-formula.sql" in an update stands for that piece.
+$(UPDATES): $(EXTENSION)--%--$(EXTVERSION).sql: sql/update-%.sql $(SQL_PIECES) $(EXTENSION).control
+	awk '/^-- include / { while ((got = (getline line < ("sql/" $$3))) > 0) print line; \
+		if (got < 0) { print FILENAME ": there is no " $$3 >"/dev/stderr"; exit 1 } next } { print }' $< >$@.new
+	mv $@.new $@
+
+freeze: $(DATA_built)
+	cp $(DATA_built) sql/frozen/
+
+.PHONY: freeze
 
 else
 

@@ -77,14 +77,15 @@ my %facts = (
 		SELECT pg_describe_object(m.classid, m.objid, 0),
 			   obj_description(m.objid, (SELECT relname FROM pg_class WHERE oid = m.classid))
 		  FROM $members m},
-	'privileges at creation, which pg_dump compares with' => qq{
+	# pg_dump writes only what differs from these.
+	'initial privileges' => qq{
 		SELECT pg_describe_object(i.classoid, i.objoid, i.objsubid), i.privtype, } . acl('i.initprivs') . qq{
 		  FROM $members m JOIN pg_init_privs i ON i.classoid = m.classid AND i.objoid = m.objid},
 	'dependencies' => qq{
 		SELECT pg_describe_object(d.classid, d.objid, d.objsubid), d.deptype,
 			   pg_describe_object(d.refclassid, d.refobjid, d.refobjsubid)
 		  FROM $members m JOIN pg_depend d ON d.classid = m.classid AND d.objid = m.objid},
-	'tables that are dumped, and the extension itself' => q{
+	'tables to dump and properties of the extension' => q{
 		SELECT e.extversion, e.extrelocatable, e.extnamespace::regnamespace, t.oid::regclass, e.extcondition[t.n],
 			   obj_description(e.oid, 'pg_extension')
 		  FROM pg_extension e, unnest(e.extconfig) WITH ORDINALITY t (oid, n) WHERE e.extname = 'pg_noisyneighbor'});
