@@ -99,6 +99,7 @@ Datum
 nn_noisy_load(PG_FUNCTION_ARGS)
 {
 	NnRunArgs	args;
+	Datum		level;
 	Interval	warmup = {.time = USECS_PER_SEC / 2};	/* until memory is held */
 
 	memset(&args, 0, sizeof(args));
@@ -109,10 +110,8 @@ nn_noisy_load(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("argument \"%s\" must not be null", "level")));
-	args.levels = construct_array((Datum[])
-								  {
-									  PG_GETARG_DATUM(1)
-								  }, 1, NUMERICOID, -1, false, TYPALIGN_INT);
+	level = PG_GETARG_DATUM(1);
+	args.levels = construct_array(&level, 1, NUMERICOID, -1, false, TYPALIGN_INT);
 	args.duration = PG_ARGISNULL(2) ? NULL : PG_GETARG_INTERVAL_P(2);
 	args.noise_options = PG_ARGISNULL(3) ? NULL : PG_GETARG_JSONB_P(3);
 	args.warmup = &warmup;
