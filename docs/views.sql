@@ -2,7 +2,8 @@
 WITH members AS (
     SELECT c.oid, c.relname, c.relkind,
            pg_catalog.array_position(ARRAY[
-               'noisy_runs', 'noisy_progress', 'noisy_results', 'noisy_impact', 'noisy_timeline', 'noisy_dose',
+               'noisy_runs', 'noisy_progress', 'noisy_results', 'noisy_impact', 'noisy_effects', 'noisy_sensitivity',
+               'noisy_sanity', 'noisy_timeline', 'noisy_dose',
                'noisy_wait_events', 'noisy_bgwriter', 'noisy_host_usage', 'noisy_blocks'], c.relname::text) AS place
     FROM pg_catalog.pg_depend d
     JOIN pg_catalog.pg_extension e ON d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass AND d.refobjid = e.oid
@@ -11,7 +12,7 @@ WITH members AS (
 ),
 sections AS (
     SELECT m.place, m.relname,
-           pg_catalog.format(E'## `%s`\n\n%s%s.\n\n| column | type | meaning |\n|---|---|---|\n%s\n',
+           pg_catalog.format(E'## `%s`\n\n%s%s.\n\n| column | type | meaning |\n|---|---|---|\n%s',
                m.relname,
                CASE m.relkind WHEN 'r' THEN 'Table: ' ELSE 'View: ' END,
                pg_catalog.obj_description(m.oid, 'pg_class'),
@@ -28,5 +29,5 @@ SELECT E'# Tables and views\n\n'
     || E'Times are `timestamp with time zone`; a column carries its unit in its name: `_ms`, `_s`, `_pct` (percent), `_bytes`.\n'
     || E'NULL means "not measured". Members of `pg_monitor` may read everything here; only the owner of the extension changes it, and only by\n'
     || E'`DELETE FROM noisy_runs`, which removes a run with all that belongs to it.\n\n'
-    || pg_catalog.string_agg(s.text, E'\n' ORDER BY s.place NULLS LAST, s.relname)
+    || pg_catalog.string_agg(s.text, E'\n\n' ORDER BY s.place NULLS LAST, s.relname)
 FROM sections s;
