@@ -22,6 +22,7 @@
 #include "pgstat.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/snapmgr.h"
@@ -41,6 +42,7 @@ typedef struct StoreContext
 {
 	Oid			user;
 	int			sec_context;
+	int			settings;		/* nest level */
 	const char *schema;			/* quoted */
 } StoreContext;
 
@@ -75,10 +77,13 @@ table_owner(Oid relid)
 	return owner;
 }
 
-/* Become the owner of the tables. */
+/* Become the owner of the tables, who must not run what a caller's search_path leads to. */
 static void
 assume_owner(Oid schema, StoreContext *context)
 {
+	context->settings = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
 	GetUserIdAndSecContext(&context->user, &context->sec_context);
 	SetUserIdAndSecContext(table_owner(run_table(schema)),
 						   context->sec_context | SECURITY_LOCAL_USERID_CHANGE |
@@ -92,6 +97,7 @@ resume_identity(StoreContext *context)
 {
 	SPI_finish();
 	SetUserIdAndSecContext(context->user, context->sec_context);
+	AtEOXact_GUC(true, context->settings);
 }
 
 static void
