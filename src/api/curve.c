@@ -105,7 +105,7 @@ explain_knee(const NnKnee *knee)
 		case NN_KNEE_LINE:
 			return "no knee: a straight line does as well";
 		case NN_KNEE_QUEUE:
-			return "no knee: it rises smoothly as a queue does";
+			return "no knee: the smooth curve of a queue does as well";
 		case NN_KNEE_FLATTENS:
 			return "no knee: the curve flattens instead";
 		case NN_KNEE_UNCERTAIN:
