@@ -34,6 +34,13 @@
 #define nn_compat_backend_status(n) pgstat_fetch_stat_local_beentry(n)
 #endif
 
+/* A setting of sessions that is new in 17, as an option of a connection. */
+#if PG_VERSION_NUM >= 170000
+#define NN_NO_TRANSACTION_TIMEOUT " -c transaction_timeout=0"
+#else
+#define NN_NO_TRANSACTION_TIMEOUT ""
+#endif
+
 /* Connections kept for superusers and, from 16, for pg_use_reserved_connections. */
 extern int	nn_compat_reserved_connections(bool superuser);
 

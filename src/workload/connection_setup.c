@@ -29,16 +29,10 @@ enum
 };
 
 /*
- * A role's or database's defaults must not end or refuse the statements of a
- * workload.  The answer of the last query is compared with the target: a socket that
- * another server listens on, or a rule that maps us to somebody else, must not go unseen.
+ * Is it the server, database and role that were meant?  A socket that another server listens on, or
+ * a rule that maps us to somebody else, must not go unseen.
  */
 #define SET_UP_QUERY \
-	"SET statement_timeout = 0;" \
-	"SET lock_timeout = 0;" \
-	"SET idle_in_transaction_session_timeout = 0;" \
-	"SET idle_session_timeout = 0;" \
-	"SET default_transaction_read_only = off;" \
 	"SELECT r.oid, d.oid, (extract(epoch FROM pg_catalog.pg_postmaster_start_time())" \
 	" OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8" \
 	" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d" \
@@ -52,9 +46,6 @@ enum
 #define OPERATORS_FIRST_QUERY \
 	"SELECT pg_catalog.set_config('search_path', pg_catalog.concat('pg_catalog', CASE WHEN p OPERATOR(pg_catalog.<>) ''" \
 	" THEN ', ' END, p), false) FROM pg_catalog.current_setting('search_path') p;"
-
-/* The first server with the setting transaction_timeout. */
-#define TRANSACTION_TIMEOUT_VERSION 170000
 
 static NnConnectionEvent prepare_step(NnConnection *c);
 
@@ -197,8 +188,7 @@ nn_connection_set_up(NnConnection *c)
 	if (!c->target->local)
 		return survey_or_prepare(c);
 	c->state = NN_CONNECTION_SETTING_UP;
-	snprintf(query, sizeof(query), "%s%s" SET_UP_QUERY,
-			 PQserverVersion(c->conn) >= TRANSACTION_TIMEOUT_VERSION ? "SET transaction_timeout = 0;" : "",
+	snprintf(query, sizeof(query), "%s" SET_UP_QUERY,
 			 c->target->script->needs != NULL ? OPERATORS_FIRST_QUERY : "");
 	return nn_connection_send(c, query);
 }

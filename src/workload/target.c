@@ -20,12 +20,21 @@
 #include "utils/varlena.h"
 
 #include "core/clock.h"
+#include "server/compat.h"
 #include "workload/target.h"
 
 #define NN_CONNECT_TIMEOUT_S	10
 
 /* A file that is not there: libpq then has no passwords and says nothing about it. */
 #define NN_NO_PASSFILE	"/pg_noisyneighbor/no/passwords"
+
+/*
+ * A role's or database's defaults must not end or refuse the statements of a workload. As
+ * options of the connection they are in force before the first statement.
+ */
+#define NN_SESSION_OPTIONS \
+	"-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0" \
+	" -c idle_session_timeout=0 -c default_transaction_read_only=off" NN_NO_TRANSACTION_TIMEOUT
 
 static void
 add(NnWorker *worker, NnTarget *target, const char *keyword, const char *value)
@@ -100,14 +109,9 @@ set_local(NnWorker *worker, NnTarget *target)
 	add(worker, target, "port", GetConfigOption("port", false, false));
 	add(worker, target, "dbname", request->database_name);
 	add(worker, target, "user", request->role_name);
+	add(worker, target, "options", NN_SESSION_OPTIONS);
 	add(worker, target, "passfile", NN_NO_PASSFILE);
 	add(worker, target, "gssencmode", "disable");
-
-	/*
-	 * A role's default might be too short even for the query that sets what
-	 * else is to be set.
-	 */
-	add(worker, target, "options", "-c statement_timeout=0");
 	add(worker, target, "sslmode", is_socket ? "disable" : "allow");
 }
 

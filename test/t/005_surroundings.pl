@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $small = q{duration => '300 ms', warmup => '0 s', repeats => 1, noise => '{cpu}', noise_options => '{"cpu": {"workers": 1}}'};
+my $small = q{duration => '300 ms', warmup => '0 s', repeats => 1, noise => '{cpu}'};
 
 my $node = new_server('surroundings');
 my $port = $node->port;
@@ -26,23 +26,24 @@ sub connstr
 	return sprintf("port='%s' host='%s' dbname='%s'", @values);
 }
 
-# A run that completes with transactions and without errors.  "before" is done in its session before it, "then" in
-# the session that looks at it.
+# A run that completes with transactions and without errors.  "before" is done in its session before it.  Where
+# settings are "hostile", our own sessions take back what would hit them, before their first statement.
 sub run_works
 {
 	my ($server, $database, $name, %options) = @_;
 	my $schema = $options{schema} // 'public';
-	my ($before, $then) = map { join('', map { "$_;\n" } @{ $options{$_} // [] }) } qw(before then);
+	my $before = join('', map { "$_;\n" } @{ $options{before} // [] });
 	my @connstr = (connstr => connstr($server, $database));
-	my ($status, $id, $stderr) = $server->psql($database, "${before}SELECT $schema.noisy_run('tpcb-like', '{2}', '{0,20}', $small"
+	local $ENV{PGOPTIONS} = $options{hostile} ? '-c statement_timeout=0 -c idle_session_timeout=0' : '';
+	my ($status, $id, $stderr) = $server->psql($database, "${before}SELECT $schema.noisy_run('tpcb-like', '{2}', '{0}', $small"
 		  . ($options{arguments} // '') . ')', @connstr);
 
 	is( $status == 0
-		? $server->safe_psql($database, "${then}SET search_path = pg_catalog;
+		? $server->safe_psql($database, "SET search_path = pg_catalog;
 			SELECT r.state, count(*), bool_and(b.transactions > 0), sum(b.errors)
 			FROM $schema.noisy_runs r JOIN $schema.noisy_blocks b USING (run_id) WHERE run_id = $id GROUP BY 1", @connstr)
 		: $stderr,
-		'completed|3|t|0',
+		'completed|1|t|0',
 		$name);
 	return $id;
 }
@@ -105,26 +106,22 @@ my @hostile = ("statement_timeout = '1ms'", "lock_timeout = '1ms'", 'default_tra
 	"DateStyle = 'German, DMY'", "IntervalStyle = 'sql_standard'", "TimeZone = 'Asia/Kathmandu'", 'extra_float_digits = -15',
 	"bytea_output = 'escape'", 'standard_conforming_strings = off', "client_min_messages = 'error'", 'transform_null_equals = on',
 	"session_replication_role = 'replica'", 'quote_all_identifiers = on', 'array_nulls = off');
-push @hostile, "idle_session_timeout = '500ms'";
-
-# The session itself takes back what would hit its own statement.
-my @usable = ('SET statement_timeout = 0', 'SET idle_session_timeout = 0');
+push @hostile, "idle_session_timeout = '1ms'";
 
 $node->safe_psql('postgres', 'CREATE DATABASE hostile TEMPLATE ready');
 $node->safe_psql('postgres', "ALTER DATABASE hostile SET $_") foreach @hostile;
-run_works($node, 'hostile', 'settings of the database that would hit the workload', before => \@usable, then => \@usable);
+run_works($node, 'hostile', 'settings of the database that would hit the workload', hostile => 1);
 $node->safe_psql('postgres', join(";\n", map { "ALTER ROLE CURRENT_USER IN DATABASE postgres SET $_" } @hostile));
-run_works($node, 'postgres', 'settings of the role that would hit the workload', before => \@usable, then => \@usable);
+run_works($node, 'postgres', 'settings of the role that would hit the workload', hostile => 1);
 
-$node->safe_psql('postgres', join(";\n", @usable, 'SET default_transaction_read_only = off',
-	'ALTER ROLE CURRENT_USER IN DATABASE postgres RESET ALL'));
+$node->safe_psql('ready', 'ALTER ROLE CURRENT_USER IN DATABASE postgres RESET ALL; ALTER DATABASE hostile RESET ALL');
 
 # What an isolation level makes fail is counted, and the client goes on.
-$node->safe_psql('postgres', "ALTER DATABASE hostile SET default_transaction_isolation = 'serializable'");
-($status, $stdout) = $node->psql('hostile', join('', map { "$_;\n" } @usable, "SET default_transaction_isolation = 'read committed'")
-	  . "SELECT noisy_run('tpcb-like', '{4}', '{0}', duration => '1 s', repeats => 1)");
-is( $node->safe_psql('hostile', join('', map { "$_;\n" } @usable) . "SELECT errors > 0 AND errors = serialization_failures
-		AND transactions > 0, last_error ~ 'serialize' FROM noisy_blocks WHERE run_id = $stdout"),
+$node->safe_psql('ready', "ALTER DATABASE hostile SET default_transaction_isolation = 'serializable'");
+($status, $stdout) = $node->psql('hostile', "SET default_transaction_isolation = 'read committed';
+	SELECT noisy_run('tpcb-like', '{4}', '{0}', duration => '1 s', repeats => 1)");
+is( $node->safe_psql('hostile', "SELECT errors > 0 AND errors = serialization_failures AND transactions > 0, last_error ~ 'serialize'
+		FROM noisy_blocks WHERE run_id = $stdout"),
 	't|t', 'serialization failures are counted as errors, with the last message, and the clients go on');
 
 # Labels and encodings
