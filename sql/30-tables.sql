@@ -16,7 +16,7 @@ CREATE TABLE noisy_run_records (
     environment     jsonb NOT NULL,
     seed            bigint NOT NULL,
     error           text
-);
+) WITH (fillfactor = 25);       -- room in the page for the later states of a run: they can be recorded on a full disk
 ALTER SEQUENCE noisy_run_id_seq OWNED BY noisy_run_records.run_id;
 COMMENT ON TABLE noisy_run_records IS 'runs as the conductor recorded them; read noisy_runs, which knows about runs that died';
 COMMENT ON COLUMN noisy_run_records.run_id IS 'id of the run';

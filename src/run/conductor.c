@@ -46,6 +46,8 @@
 #include "server/worker.h"
 
 #define NN_LEAD_NS			(20 * NN_NS_PER_MS) /* from an order to its start */
+#define NN_RECORD_ATTEMPTS	6		/* to record the end of a run */
+#define NN_RECORD_PAUSE_MS	500
 #define NN_BLOCK_OVERHEAD_NS (300 * NN_NS_PER_MS)	/* a guess, for the estimate of the end */
 
 static NnEnsemble conductor;
@@ -72,8 +74,12 @@ conductor_exit(int code, Datum arg)
 	if (!ended)
 	{
 		shared->state = NN_RUN_ABORTED;
-		shared->failure.sqlerrcode = ERRCODE_ADMIN_SHUTDOWN;
-		strlcpy(shared->failure.message, "the conductor of the run was terminated", NN_MESSAGE_LEN);
+		shared->failure = *nn_worker_last_error();
+		if (shared->failure.sqlerrcode == 0)
+		{
+			shared->failure.sqlerrcode = ERRCODE_ADMIN_SHUTDOWN;
+			strlcpy(shared->failure.message, "the conductor of the run was terminated", NN_MESSAGE_LEN);
+		}
 	}
 	SpinLockRelease(&shared->mutex);
 	nn_ensemble_wake(shared);
@@ -312,13 +318,15 @@ fix_settings(void)
 		{"statement_timeout", "0"},
 		{"lock_timeout", "0"},
 		{"idle_in_transaction_session_timeout", "0"},
+		{"transaction_timeout", "0"},	/* where there is one */
 		{"session_replication_role", "origin"},
 		{"row_security", "off"},
 		{"jit", "off"}
 	};
 
 	for (int i = 0; i < (int) lengthof(settings); i++)
-		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+		if (GetConfigOption(settings[i][0], true, false) != NULL)
+			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
 }
 
 static void
@@ -331,8 +339,53 @@ attach(Datum main_arg)
 	dsm_pin_mapping(conductor.segment);
 	conductor.clients = -1;
 	before_shmem_exit(conductor_exit, (Datum) 0);
+	nn_worker_remember_errors();
 	pg_atomic_write_u32(&conductor.shared->conductor_procno, (uint32) nn_my_procno());
 	pg_atomic_write_u32(&conductor.shared->conductor_pid, (uint32) MyProcPid);
+}
+
+/*
+ * The load is gone by now; what is left is to record how the run ended.  False when that should be tried once more: the
+ * disk may be full, or the lock table, for a moment.
+ */
+static bool
+try_to_end(NnShared *shared, MemoryContext context, bool started, bool completed, int attempt)
+{
+	volatile bool ended = false;
+	NnFailure	failure = conductor.failure;
+
+	PG_TRY();
+	{
+		end_run(shared, started, completed);
+		ended = true;
+	}
+	PG_CATCH();
+	{
+		catch_error(context);
+	}
+	PG_END_TRY();
+	if (ended)
+		return true;
+	if (attempt < NN_RECORD_ATTEMPTS &&
+		ERRCODE_TO_CATEGORY(nn_worker_last_error()->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES)
+	{
+		conductor.failure = failure;	/* why the run ended, not why that could not be recorded */
+		return false;
+	}
+	SpinLockAcquire(&shared->mutex);
+	shared->failure = conductor.failure;
+	SpinLockRelease(&shared->mutex);
+	set_state(shared, NN_RUN_FAILED);
+	return true;
+}
+
+static void
+end_in_any_case(NnShared *shared, MemoryContext context, bool started, bool completed)
+{
+	int			attempt = 1;
+
+	while (!try_to_end(shared, context, started, completed, attempt++))
+		(void) WaitLatch(MyLatch, WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NN_RECORD_PAUSE_MS, PG_WAIT_EXTENSION);
 }
 
 void
@@ -366,17 +419,5 @@ nn_conductor_main(Datum main_arg)
 	}
 	PG_END_TRY();
 
-	PG_TRY();
-	{
-		end_run(shared, started, completed);
-	}
-	PG_CATCH();
-	{
-		catch_error(context);
-		SpinLockAcquire(&shared->mutex);
-		shared->failure = conductor.failure;
-		SpinLockRelease(&shared->mutex);
-		set_state(shared, NN_RUN_FAILED);
-	}
-	PG_END_TRY();
+	end_in_any_case(shared, context, started, completed);
 }

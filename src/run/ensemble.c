@@ -95,6 +95,13 @@ check_workers(NnEnsemble *ensemble)
 			}
 			return false;
 		}
+		if (state == NN_WORKER_GONE && slot->failure.sqlerrcode != 0)
+		{
+			pg_read_barrier();
+			nn_ensemble_give_up(ensemble, NN_RUN_FAILED, slot->failure.sqlerrcode, slot->failure.detail,
+								"%s worker of the run failed: %s", worker_role(slot), slot->failure.message);
+			return false;
+		}
 		if (state == NN_WORKER_GONE ||
 			GetBackgroundWorkerPid(ensemble->handles[i], &pid) == BGWH_STOPPED)
 			return nn_ensemble_give_up(ensemble, NN_RUN_ABORTED, ERRCODE_ADMIN_SHUTDOWN, NULL,

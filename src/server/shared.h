@@ -321,7 +321,7 @@ typedef struct NnWorkerSlot
 	pg_atomic_uint32 pid;
 	pg_atomic_uint64 done_seq;	/* the last order it has carried out */
 	pg_atomic_uint64 cpu_ns;	/* CPU time of the process; published at least every 250 ms */
-	NnFailure	failure;		/* complete before state is FAILED */
+	NnFailure	failure;		/* complete before state is FAILED or GONE; sqlerrcode 0: it just ended */
 } NnWorkerSlot;
 
 typedef struct NnShared

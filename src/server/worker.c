@@ -90,8 +90,38 @@ nn_worker_slots_free(void)
 	return Max(max_worker_processes - used, 0);
 }
 
+static NnFailure last_error;
+static emit_log_hook_type next_log_hook;
+
+static void
+remember_error(ErrorData *edata)
+{
+	if (edata->elevel >= ERROR && edata->sqlerrcode != ERRCODE_ADMIN_SHUTDOWN)
+	{
+		last_error.sqlerrcode = edata->sqlerrcode;
+		strlcpy(last_error.message, edata->message ? edata->message : "", NN_MESSAGE_LEN);
+		strlcpy(last_error.detail, edata->detail ? edata->detail : "", NN_MESSAGE_LEN);
+		strlcpy(last_error.hint, edata->hint ? edata->hint : "", NN_MESSAGE_LEN);
+	}
+	if (next_log_hook)
+		next_log_hook(edata);
+}
+
+void
+nn_worker_remember_errors(void)
+{
+	next_log_hook = emit_log_hook;
+	emit_log_hook = remember_error;
+}
+
+const NnFailure *
+nn_worker_last_error(void)
+{
+	return &last_error;
+}
+
 /*
- * The conductor wants to know when a worker goes.  By then the main function, and its NnWorker, may be gone.
+ * The conductor wants to know when a worker goes, and what of.  By then the main function, and its NnWorker, may be gone.
  */
 static NnShared *exit_shared;
 static NnWorkerSlot *exit_slot;
@@ -101,6 +131,10 @@ worker_exit(int code, Datum arg)
 {
 	uint32		ready = NN_WORKER_READY;
 	uint32		registered = NN_WORKER_REGISTERED;
+
+	if (pg_atomic_read_u32(&exit_slot->state) != NN_WORKER_FAILED)
+		exit_slot->failure = last_error;
+	pg_write_barrier();
 
 	/* FAILED stays: it says more than GONE. */
 	if (!pg_atomic_compare_exchange_u32(&exit_slot->state, &ready, NN_WORKER_GONE))
@@ -129,6 +163,7 @@ nn_worker_start(NnWorker *worker, Datum main_arg)
 	exit_shared = worker->shared;
 	exit_slot = worker->slot;
 	before_shmem_exit(worker_exit, (Datum) 0);
+	nn_worker_remember_errors();
 
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SIG_IGN);

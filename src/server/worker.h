@@ -76,6 +76,13 @@ extern void nn_worker_done(NnWorker *worker);
  */
 extern bool nn_worker_wait(NnWorker *worker, uint64 until_ns);
 
+/*
+ * Remember the error that this process dies of, for its exit callback: ERROR or FATAL, but not that it was
+ * terminated by an administrator.  nn_worker_start() does so.
+ */
+extern void nn_worker_remember_errors(void);
+extern const NnFailure *nn_worker_last_error(void); /* sqlerrcode 0: none */
+
 /* Report a failure to the conductor and exit. Strings may be NULL. */
 extern void nn_worker_fail(NnWorker *worker, int sqlerrcode, const char *message,
 						   const char *detail, const char *hint) __attribute__((noreturn));

@@ -1,0 +1,1 @@
+ALTER TABLE noisy_run_records SET (fillfactor = 25);
