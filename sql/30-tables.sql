@@ -57,6 +57,13 @@ CREATE TABLE noisy_blocks (
     driver_bound    boolean,
     samples_expected bigint,
     samples_taken   bigint,
+    rate            float8,
+    backlog_max     bigint,
+    not_started     bigint,
+    unfinished      bigint,
+    late            bigint,
+    late_pct        float8,
+    generator_lag_p99_ms float8,
     PRIMARY KEY (run_id, block)
 );
 COMMENT ON TABLE noisy_blocks IS 'one measured block of a run: a number of clients at a noise level';
@@ -78,13 +85,20 @@ COMMENT ON COLUMN noisy_blocks.connection_errors IS 'of these: lost connections'
 COMMENT ON COLUMN noisy_blocks.other_errors IS 'of these: everything else';
 COMMENT ON COLUMN noisy_blocks.last_error IS 'message of the latest error in the window';
 COMMENT ON COLUMN noisy_blocks.tps IS 'transactions per second';
-COMMENT ON COLUMN noisy_blocks.latency IS 'latency of the transactions';
-COMMENT ON COLUMN noisy_blocks.service IS 'service time of the transactions in an open loop; NULL in a closed loop, where it is the latency';
+COMMENT ON COLUMN noisy_blocks.latency IS 'latency of the transactions that ended in the window: from sending in a closed loop, from the moment at which they were due in an open loop';
+COMMENT ON COLUMN noisy_blocks.service IS 'service time of the same transactions in an open loop: from sending; NULL in a closed loop, where it is the latency';
 COMMENT ON COLUMN noisy_blocks.driver_cpu_s IS 'CPU time of the load driver in the window, seconds';
 COMMENT ON COLUMN noisy_blocks.driver_busiest_pct IS 'CPU use of the driver''s busiest thread, percent of one CPU';
 COMMENT ON COLUMN noisy_blocks.driver_bound IS 'whether a driver thread used 90 % of a CPU or more: the driver may have been the bottleneck';
 COMMENT ON COLUMN noisy_blocks.samples_expected IS 'wait-event samples that the interval asks for';
 COMMENT ON COLUMN noisy_blocks.samples_taken IS 'wait-event samples taken; the rest was missed';
+COMMENT ON COLUMN noisy_blocks.rate IS 'open loop: transactions per second asked for, all clients together; NULL: a closed loop';
+COMMENT ON COLUMN noisy_blocks.backlog_max IS 'open loop: most transactions that were due and waited for a client at once, in the window (largest sum, over a second, of the driver threads'' own)';
+COMMENT ON COLUMN noisy_blocks.not_started IS 'open loop: transactions that were due by the end of the window and still waited for a client; never started';
+COMMENT ON COLUMN noisy_blocks.unfinished IS 'transactions in flight at the end of the window: in no other figure but late and late_pct';
+COMMENT ON COLUMN noisy_blocks.late IS 'transactions over latency_limit_ms: those that ended in the window, and those that had waited or been in flight for longer than that at its end; NULL: no limit was given';
+COMMENT ON COLUMN noisy_blocks.late_pct IS 'late as a share of transactions + not_started + unfinished, percent';
+COMMENT ON COLUMN noisy_blocks.generator_lag_p99_ms IS 'open loop: 99th percentile of how late transactions were sent for which a client was idle when they were due, ms: the load driver''s own fault, or that of who kept it from the CPU; NULL: there were none';
 
 CREATE TABLE noisy_dose (
     run_id          bigint NOT NULL,

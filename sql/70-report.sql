@@ -541,6 +541,7 @@ BEGIN
         @extschema@.noisy_report_wrap(@extschema@.noisy_report_verdict(run), 'Verdict: ', '         '),
         @extschema@.noisy_report_what(run),
         @extschema@.noisy_report_results(run),
+        @extschema@.noisy_report_open_loop(run),
         @extschema@.noisy_report_impact(run),
         @extschema@.noisy_report_dose(run),
         @extschema@.noisy_report_waits(run),

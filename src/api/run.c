@@ -62,6 +62,7 @@ read_run_args(FunctionCallInfo fcinfo, NnRunArgs *args)
 	args->warmup = PG_ARGISNULL(6) ? NULL : PG_GETARG_INTERVAL_P(6);
 	args->repeats = required_int_arg(fcinfo, 7, "repeats");
 	args->has_rate = !PG_ARGISNULL(8);
+	args->rate = PG_ARGISNULL(8) ? 0 : PG_GETARG_FLOAT8(8);
 	args->query_mode = text_arg(fcinfo, 9);
 	args->has_threads = !PG_ARGISNULL(10);
 	args->threads = PG_ARGISNULL(10) ? 0 : PG_GETARG_INT32(10);

@@ -33,12 +33,17 @@
 #define NN_MIN_DURATION_S	0.1
 #define NN_MAX_THREADS		256
 #define NN_SETTLE_NS		(200 * NN_NS_PER_MS)
+#define NN_MAX_RATE			1000000.0	/* transactions/s */
+#define NN_MIN_LIMIT_MS		0.001
+#define NN_MAX_LIMIT_MS		600000.0
 
 static const char *const workloads[] = {"tpcb-like", "simple-update", "select-only", NULL};
 static const char *const query_modes[] = {"simple", "extended", "prepared", NULL};
-static const char *const options_known[] = {"checkpoint", "sample_interval", "seed", "settle", NULL};
+static const char *const options_known[] = {
+	"checkpoint", "latency_limit_ms", "sample_interval", "seed", "settle", NULL
+};
 static const char *const options_planned[] = {
-	"abort_slo_ms", "guard", "latency_limit_ms", "lock_probe", "max_blocks", "scale", "slo_ms",
+	"abort_slo_ms", "guard", "lock_probe", "max_blocks", "scale", "slo_ms",
 	"until", NULL
 };
 
@@ -143,6 +148,13 @@ interval_ns(const Interval *interval, const char *argument, double min_s, double
 	return (uint64) (seconds * NN_NS_PER_S);
 }
 
+/* A number with a decimal point under every lc_numeric. */
+static char *
+json_number(double value)
+{
+	return DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(value)));
+}
+
 /* Levels above 0, each once, in the order given. */
 static double *
 read_doses(const NnRunArgs *args, int *n_doses)
@@ -229,11 +241,14 @@ read_workload(const NnRunArgs *args, NnRequest *request)
 		strcmp(args->query_mode, "simple") == 0 ? NN_QUERY_SIMPLE :
 		strcmp(args->query_mode, "extended") == 0 ? NN_QUERY_EXTENDED : NN_QUERY_PREPARED;
 
-	if (args->has_rate)
+	if (args->has_rate && !(args->rate > 0 && args->rate <= NN_MAX_RATE))
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("argument \"rate\" is not supported by this version"),
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rate %s is out of range", json_number(args->rate)),
+				 errdetail("It is in transactions per second, all clients together, and must be above 0 and at most %.0f.",
+						   NN_MAX_RATE),
 				 errhint("Leave it NULL for a closed loop.")));
+	request->rate = args->rate;
 	if (args->conninfo && !superuser())
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -313,6 +328,8 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 					 errmsg("option \"checkpoint\" has no value \"%s\"", name),
 					 errdetail("The values are \"none\" and \"before_block\".")));
 	}
+	else if (strcmp(key, "latency_limit_ms") == 0)
+		request->latency_limit_ns = json_duration_ns(value, key, NN_MIN_LIMIT_MS / 1000, NN_MAX_LIMIT_MS / 1000);
 	else if (strcmp(key, "sample_interval") == 0)
 		request->sample_interval_ms = (int) (json_duration_ns(value, key, 0.001, 10) / NN_NS_PER_MS);
 	else if (strcmp(key, "settle") == 0)
@@ -333,13 +350,6 @@ append_json_string(StringInfo buf, const char *key, const char *value)
 	else
 		appendStringInfoString(buf, "null");
 	appendStringInfoString(buf, ", ");
-}
-
-/* A number with a decimal point under every lc_numeric. */
-static char *
-json_number(double value)
-{
-	return DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(value)));
 }
 
 /* What was asked for, with the defaults filled in and without credentials. */
@@ -372,7 +382,11 @@ describe_request(const NnRunArgs *args, const NnRunPlan *plan, const int32 *clie
 	if (request->has_workload)
 	{
 		append_json_string(&buf, "query_mode", args->query_mode);
-		appendStringInfo(&buf, "\"threads\": %d, ", request->threads);
+		appendStringInfo(&buf, "\"threads\": %d, \"rate\": %s, \"latency_limit_ms\": %s, ",
+						 request->threads,
+						 request->rate > 0 ? json_number(request->rate) : "null",
+						 request->latency_limit_ns > 0 ?
+						 json_number((double) request->latency_limit_ns / NN_NS_PER_MS) : "null");
 		append_json_string(&buf, "server",
 						   args->conninfo ? nn_conninfo_describe(args->conninfo) : NULL);
 	}

@@ -29,6 +29,7 @@ typedef struct NnRunArgs
 	Interval   *warmup;
 	int			repeats;
 	bool		has_rate;
+	double		rate;
 	char	   *query_mode;
 	bool		has_threads;
 	int			threads;

@@ -261,6 +261,27 @@ nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char 
 	commit(&context);
 }
 
+/* What an open loop and a latency limit add to a block's row. */
+static void
+add_open_loop(StoreArgs *args, NnShared *shared, Oid histogram_type)
+{
+	const NnWorkloadResult *workload = &shared->workload;
+	bool		has_workload = shared->request.has_workload;
+	bool		is_open = has_workload && shared->request.rate > 0;
+	bool		has_limit = has_workload && shared->request.latency_limit_ns > 0;
+	double		all = (double) (workload->latency.count + workload->not_started + workload->unfinished);
+
+	add_arg(args, histogram_type,
+			is_open ? nn_histogram_to_datum(&workload->service) : (Datum) 0, !is_open);
+	add_float(args, is_open ? shared->request.rate : NAN);
+	add_counter(args, is_open ? (int64) workload->backlog_max : -1);
+	add_counter(args, is_open ? (int64) workload->not_started : -1);
+	add_counter(args, has_workload ? (int64) workload->unfinished : -1);
+	add_counter(args, has_limit ? (int64) workload->late : -1);
+	add_float(args, has_limit && all > 0 ? 100.0 * workload->late / all : NAN);
+	add_float(args, is_open ? workload->generator_lag_p99_ms : NAN);
+}
+
 static void
 store_block_row(const StoreContext *context, NnShared *shared, int64 run_id,
 				const NnPlanBlock *block, TimestampTz measured_at)
@@ -299,13 +320,16 @@ store_block_row(const StoreContext *context, NnShared *shared, int64 run_id,
 	add_arg(&args, BOOLOID, BoolGetDatum(workload->driver_busiest_pct >= 90), !has_workload);
 	add_int(&args, (int64) shared->sample.samples_expected);
 	add_int(&args, (int64) shared->sample.samples_taken);
+	add_open_loop(&args, shared, histogram_type);
 	execute(context,
 			"INSERT INTO %s.noisy_blocks (run_id, block, repeat, clients, level, achieved_pct,"
 			" started_at, duration_s, accepted, transactions, errors, serialization_failures,"
 			" deadlocks, connection_errors, other_errors, last_error, tps, latency, driver_cpu_s,"
-			" driver_busiest_pct, driver_bound, samples_expected, samples_taken)"
+			" driver_busiest_pct, driver_bound, samples_expected, samples_taken, service, rate,"
+			" backlog_max, not_started, unfinished, late, late_pct, generator_lag_p99_ms)"
 			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true, $9, $10, $11, $12, $13, $14, $15, $16,"
-			" $17, $18, $19, $20, $21, $22)", &args, SPI_OK_INSERT);
+			" $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)", &args,
+			SPI_OK_INSERT);
 }
 
 static void

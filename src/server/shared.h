@@ -116,6 +116,8 @@ typedef struct NnRequest
 	NnQueryMode query_mode;
 	int			max_clients;	/* the largest clients of the plan */
 	int			threads;		/* of the workload worker */
+	double		rate;			/* transactions/s of all clients; 0: a closed loop */
+	uint64		latency_limit_ns;	/* 0: none */
 	int			scale;			/* of the pgbench tables; found by the workload worker, see NnWorkloadResult */
 	uint64		duration_ns;
 	uint64		warmup_ns;
@@ -204,7 +206,15 @@ typedef struct NnWorkloadResult
 	char		last_error[NN_MESSAGE_LEN]; /* of the latest error of the block; empty: none */
 	double		driver_cpu_s;	/* CPU time of the workload worker in the window */
 	double		driver_busiest_pct; /* of the busiest driver thread, percent of one CPU */
+	uint64		unfinished;		/* in flight at the end of the window */
+	uint64		late;			/* over request.latency_limit_ms, or waiting or in flight for longer than that at the end */
 	NnHistogram latency;
+
+	/* open loop */
+	uint64		not_started;	/* due by the end of the window, and waiting for a client */
+	uint64		backlog_max;	/* most that waited at once */
+	double		generator_lag_p99_ms;	/* how late transactions were sent for which a client was idle; NaN */
+	NnHistogram service;		/* from the real sending */
 } NnWorkloadResult;
 
 /* CPU of the host in one second or in a whole block; percent of the host's CPU time. NaN: not measured. */

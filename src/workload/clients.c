@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * clients.c
- *	  What the clients of a driver thread do under an order.  See driver.h.
+ *	  The clients of a driver thread run transactions.  See driver.h.
  *
- * One loop per order: wait for sockets, advance the connections that are ready, act on what they
- * report.  A client runs one transaction after the other (a closed loop): the moment at which the last result of a
- * transaction arrived is the moment at which the next one begins, which makes it one reading of the
- * clock per transaction.
+ * One loop per block: wait for sockets, advance the connections that are ready, act on what they
+ * report.  In a closed loop a client runs one transaction after the other: the moment at which the last result of
+ * a transaction arrived is the moment at which the next one begins, which makes it one reading of the
+ * clock per transaction.  In an open loop (open_loop.c) a client that is done becomes idle; an idle one starts
+ * the next arrival that is due, and the wait for sockets ends when the next one will be.
  *
  * A client whose connection is lost connects again, after a pause that grows from one attempt to the next; when
  * MAX_ATTEMPTS in a row have failed it is lost for the block.  A client all of whose transactions fail pauses in
@@ -15,10 +16,6 @@
  *-------------------------------------------------------------------------
  */
 #include "workload/driver.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/clock.h"
 
@@ -34,205 +31,11 @@
 /* Transactions of a client that fail in a row without a pause. */
 #define MAX_FAILURES	5
 
-/*
- * Clients of a thread that connect at the same time.  A server needs some milliseconds of CPU for
- * each: a thousand at once would wait for one another until some of them have waited too long.
- */
-#define MAX_CONNECTING	16
-
-/* A server that is full or still starting is asked again for so long. */
-#define FULL_RETRY_NS	(2 * NN_NS_PER_S)
-
 /* What transactions in flight are given after the end of a block, before and after they are cancelled. */
 #define DRAIN_NS		(2 * NN_NS_PER_S)
 #define CANCEL_NS		NN_NS_PER_S
 
-/* Watch the client's socket for what its connection wants. */
-void
-nn_driver_watch(NnDriverThread *thread, NnClient *client)
-{
-	NnConnection *c = &client->connection;
-
-	if (c->fd < 0)
-	{
-		if (client->polled_fd >= 0)
-			nn_poller_remove(thread->poller, (int) (client - thread->clients), client->polled_fd);
-		client->polled_fd = -1;
-		return;
-	}
-
-	/*
-	 * While it connects, libpq may have changed sockets without changing
-	 * numbers.
-	 */
-	if (c->fd == client->polled_fd && c->wants == client->polled &&
-		c->state != NN_CONNECTION_CONNECTING)
-		return;
-	if (!nn_poller_set(thread->poller, (int) (client - thread->clients), c->fd, c->wants))
-	{
-		/* No memory in the kernel: rare enough to be a lost connection. */
-		int			err = errno;
-
-		nn_connection_close(c);
-		c->state = NN_CONNECTION_FAILED;
-		c->failure.kind = NN_FAILURE_CONNECT;
-		snprintf(c->failure.message, sizeof(c->failure.message),
-				 "could not watch a socket: errno %d", err);
-		client->polled_fd = -1;
-		return;
-	}
-	client->polled_fd = c->fd;
-	client->polled = c->wants;
-}
-
-/* --- connecting --- */
-
-static bool
-is_settled(const NnClient *client)
-{
-	return client->connection.state == NN_CONNECTION_IDLE ||
-		(client->connection.state == NN_CONNECTION_FAILED && client->retry_ns == 0);
-}
-
-static void
-open_client(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
-{
-	client->retry_ns = 0;
-	(void) nn_connection_open(&client->connection, now_ns);
-	nn_driver_watch(thread, client);
-}
-
-/* Is the server merely full, or not up yet? */
-static bool
-is_transient(const NnConnectionFailure *failure)
-{
-	return strcmp(failure->sqlstate, "53300") == 0 || strcmp(failure->sqlstate, "57P03") == 0;
-}
-
-/* A client that connects or wants to: look at the clock for it. */
-static void
-tend_connecting(NnDriverThread *thread, NnClient *client, uint64_t now_ns, uint64_t begun_ns)
-{
-	NnConnection *c = &client->connection;
-
-	if (nn_connection_is_setting_up(c) &&
-		now_ns - c->since_ns > thread->driver->target->connect_timeout_ns)
-	{
-		(void) nn_connection_expire(c, now_ns);
-		nn_driver_watch(thread, client);
-	}
-	if (c->state != NN_CONNECTION_FAILED)
-		return;
-	if (client->retry_ns == 0 && is_transient(&c->failure) && now_ns < begun_ns + FULL_RETRY_NS)
-		client->retry_ns = now_ns + 2 * MIN_BACKOFF_NS;
-	if (client->retry_ns != 0 && now_ns >= client->retry_ns)
-		open_client(thread, client, now_ns);
-}
-
-/* Advance the clients that are ready. */
-static void
-serve_connecting(NnDriverThread *thread, int timeout_ms)
-{
-	NnPollerEvent events[MAX_EVENTS];
-	int			n = nn_poller_wait(thread->poller, events, MAX_EVENTS, timeout_ms);
-
-	for (int i = 0; i < n; i++)
-	{
-		NnClient   *client = &thread->clients[events[i].client];
-
-		(void) nn_connection_advance(&client->connection);
-		nn_driver_watch(thread, client);
-	}
-}
-
-/* Sum up for the main thread. */
-static void
-report_connections(NnDriverThread *thread)
-{
-	thread->n_failed = 0;
-	for (int i = 0; i < thread->n_clients; i++)
-	{
-		const NnConnection *c = &thread->clients[i].connection;
-
-		if (c->state == NN_CONNECTION_IDLE)
-			continue;
-		if (thread->n_failed == 0)
-			thread->failure = c->failure;
-		thread->n_failed++;
-	}
-}
-
-/* Open as many of the clients that have no connection as may connect at the same time. */
-static void
-open_some(NnDriverThread *thread, uint64_t now_ns)
-{
-	int			connecting = 0;
-
-	for (int i = 0; i < thread->n_clients; i++)
-	{
-		if (nn_connection_is_setting_up(&thread->clients[i].connection))
-			connecting++;
-	}
-	for (int i = 0; i < thread->n_clients && connecting < MAX_CONNECTING; i++)
-	{
-		NnClient   *client = &thread->clients[i];
-
-		if (client->connection.state != NN_CONNECTION_CLOSED)
-			continue;
-		open_client(thread, client, now_ns);
-		connecting++;
-		if (nn_driver_must_stop(thread->driver))
-			break;
-	}
-}
-
-/* Close the clients that are not wanted, and those that failed the last time. */
-static void
-close_others(NnDriverThread *thread)
-{
-	for (int i = 0; i < thread->max_clients; i++)
-	{
-		NnClient   *client = &thread->clients[i];
-
-		client->attempts = 0;
-		client->retry_ns = 0;
-		if (i < thread->n_clients && client->connection.state != NN_CONNECTION_FAILED)
-			continue;
-		nn_connection_close(&client->connection);
-		nn_driver_watch(thread, client);
-	}
-}
-
-/* NN_DRIVER_CONNECT: have exactly the clients that are wanted. */
-void
-nn_driver_connect(NnDriverThread *thread)
-{
-	uint64_t	begun_ns = nn_now_ns();
-	bool		settled;
-
-	/* Connections that were closed from the other side while nobody looked. */
-	serve_connecting(thread, 0);
-	close_others(thread);
-	do
-	{
-		uint64_t	now_ns = nn_now_ns();
-
-		settled = true;
-		open_some(thread, now_ns);
-		for (int i = 0; i < thread->n_clients; i++)
-		{
-			tend_connecting(thread, &thread->clients[i], now_ns, begun_ns);
-			settled = settled && is_settled(&thread->clients[i]);
-		}
-		if (!settled)
-			serve_connecting(thread, (int) (MAX_WAIT_NS / NN_NS_PER_MS));
-	} while (!settled && !nn_driver_must_stop(thread->driver));
-	report_connections(thread);
-}
-
-/* --- running --- */
-
-static void begin_transaction(NnDriverThread *thread, NnClient *client, uint64_t now_ns);
+static void next_transaction(NnDriverThread *thread, NnClient *client, uint64_t now_ns);
 
 static void
 count_error(NnDriverThread *thread, const NnError *error, uint64_t now_ns)
@@ -243,6 +46,14 @@ count_error(NnDriverThread *thread, const NnError *error, uint64_t now_ns)
 	thread->open->errors[error->kind]++;
 	thread->error_ns = now_ns;
 	thread->error = *error;
+}
+
+/* The client's transaction has ended, some way or other. */
+static inline void
+end_transaction(NnDriverThread *thread, NnClient *client)
+{
+	client->running = false;
+	thread->n_running--;
 }
 
 static uint64_t
@@ -276,7 +87,7 @@ go_on_after_error(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 		client->failures++;
 	if (client->failures <= MAX_FAILURES)
 	{
-		begin_transaction(thread, client, now_ns);
+		next_transaction(thread, client, now_ns);
 		return;
 	}
 	client->retry_ns = now_ns + backoff_ns(client->failures - MAX_FAILURES - 1);
@@ -294,16 +105,16 @@ handle_trouble(NnDriverThread *thread, NnClient *client, NnConnectionEvent event
 	switch (event)
 	{
 		case NN_EVENT_ERROR:
-			thread->n_running--;
 			count_error(thread, &c->error, now_ns);
+			end_transaction(thread, client);
 			go_on_after_error(thread, client, now_ns);
 			break;
 		case NN_EVENT_FAILED:
 			nn_driver_watch(thread, client);
 			if (was_running)
 			{
-				thread->n_running--;
 				count_error(thread, &c->error, now_ns);
+				end_transaction(thread, client);
 			}
 			if (client->retry_ns == 0 && !client->connecting)
 				thread->n_unsettled++;
@@ -313,28 +124,68 @@ handle_trouble(NnDriverThread *thread, NnClient *client, NnConnectionEvent event
 		case NN_EVENT_READY:
 			thread->n_unsettled--;
 			client->connecting = false;
-			begin_transaction(thread, client, now_ns);
+			next_transaction(thread, client, now_ns);
 			break;
 		default:
 			break;
 	}
 }
 
-/* Begin the client's next transaction, unless the block has ended. */
+/* Send the client's next transaction, whose intended_ns is set. */
 static void
 begin_transaction(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 {
 	NnConnectionEvent event;
 
-	if (now_ns >= thread->order.end_ns)
-		return;
 	client->begin_ns = now_ns;
+	client->running = true;
 	thread->n_running++;
 	event = nn_connection_begin(&client->connection);
 	if (event != NN_EVENT_WAIT)
 		handle_trouble(thread, client, event, true);
 	else if (client->connection.wants != client->polled)
 		nn_driver_watch(thread, client);
+}
+
+/* The client is free for another transaction: in a closed loop now, unless the block has ended. */
+static void
+next_transaction(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
+{
+	if (nn_driver_is_open_loop(&thread->order))
+		nn_open_loop_idle(thread, client, now_ns);
+	else if (now_ns < thread->order.end_ns)
+	{
+		client->intended_ns = now_ns;
+		begin_transaction(thread, client, now_ns);
+	}
+}
+
+/* Open loop: start what is due, as far as there are idle clients. */
+static void
+start_due(NnDriverThread *thread, uint64_t now_ns)
+{
+	NnClient   *client;
+
+	while ((client = nn_open_loop_next(thread, now_ns)) != NULL)
+	{
+		begin_transaction(thread, client, now_ns);
+		if (thread->open_loop.n_idle == 0)
+			break;
+		now_ns = nn_now_ns();
+	}
+}
+
+static inline void
+record_transaction(NnDriverThread *thread, const NnClient *client, uint64_t now_ns)
+{
+	NnInterval *open = thread->open;
+	uint64_t	latency_ns = now_ns - client->intended_ns;
+
+	nn_histogram_record(&open->latency, latency_ns);
+	if (latency_ns > thread->order.latency_limit_ns)
+		open->late++;
+	if (nn_driver_is_open_loop(&thread->order))
+		nn_histogram_record(&open->service, now_ns - client->begin_ns);
 }
 
 /* A socket is ready. The hot path: nothing here but what every transaction needs. */
@@ -352,12 +203,14 @@ serve_client(NnDriverThread *thread, NnClient *client)
 		if (now_ns >= thread->boundary_ns)
 			nn_driver_close_intervals(thread, now_ns);
 		if (thread->open != NULL)
-			nn_histogram_record(&thread->open->latency, now_ns - client->begin_ns);
+			record_transaction(thread, client, now_ns);
 		atomic_store_explicit(&thread->last_commit_ns, now_ns, memory_order_relaxed);
-		thread->n_running--;
+		end_transaction(thread, client);
 		client->attempts = 0;
 		client->failures = 0;
-		begin_transaction(thread, client, now_ns);
+		next_transaction(thread, client, now_ns);
+		if (nn_driver_is_open_loop(&thread->order))
+			start_due(thread, now_ns);
 		return;
 	}
 	if (event != NN_EVENT_WAIT)
@@ -377,10 +230,10 @@ end_pause(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 	if (c->state == NN_CONNECTION_IDLE)
 	{
 		thread->n_unsettled--;
-		begin_transaction(thread, client, now_ns);
+		next_transaction(thread, client, now_ns);
 		return;
 	}
-	open_client(thread, client, now_ns);
+	nn_driver_open_client(thread, client, now_ns);
 	if (c->state == NN_CONNECTION_FAILED)
 		plan_attempt(thread, client, now_ns);
 }
@@ -470,12 +323,13 @@ begin_client(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 				   ((uint64_t) thread->order.block << 32) | (uint32_t) client->number);
 	client->failures = 0;
 	client->retry_ns = 0;
+	client->running = false;
 	client->connecting = c->state != NN_CONNECTION_IDLE;
 	if (!client->connecting)
 		client->attempts = 0;
 	if (!client->connecting)
 	{
-		begin_transaction(thread, client, now_ns);
+		next_transaction(thread, client, now_ns);
 		return;
 	}
 	thread->n_unsettled++;
@@ -491,21 +345,25 @@ begin_block(NnDriverThread *thread)
 	thread->error_ns = 0;
 	thread->n_connected = 0;
 	nn_driver_open_intervals(thread);
+	if (nn_driver_is_open_loop(&thread->order))
+		nn_open_loop_begin(thread);
 	for (int i = 0; i < thread->n_clients; i++)
-		begin_client(thread, &thread->clients[i], nn_now_ns());
+		begin_client(thread, &thread->clients[i],
+					 nn_driver_is_open_loop(&thread->order) ? thread->order.start_ns : nn_now_ns());
 }
 
-/* Look at the clock for all that is not told by a socket.  Returns the time for the next wait. */
-static int
-keep_house(NnDriverThread *thread, bool *cancelled)
+/* Look at the clock for all that is not told by a socket.  Returns when to look again. */
+static uint64_t
+keep_house(NnDriverThread *thread, uint64_t now_ns, bool *cancelled)
 {
-	uint64_t	now_ns = nn_now_ns();
 	uint64_t	deadline_ns = atomic_load_explicit(&thread->driver->deadline_ns,
 												   memory_order_relaxed);
 	uint64_t	next_ns = now_ns + MAX_WAIT_NS;
 
 	if (deadline_ns != 0 && now_ns > deadline_ns)
 		atomic_store(&thread->driver->stop, true);
+	if (nn_driver_is_open_loop(&thread->order))
+		nn_open_loop_look(thread, now_ns);
 	nn_driver_close_intervals(thread, now_ns);
 	if (now_ns >= thread->order.end_ns)
 		drain(thread, now_ns, cancelled);
@@ -513,7 +371,7 @@ keep_house(NnDriverThread *thread, bool *cancelled)
 		next_ns = tend_unsettled(thread, now_ns);
 	if (now_ns < thread->order.end_ns && thread->order.end_ns < next_ns)
 		next_ns = thread->order.end_ns;
-	return (int) ((next_ns - now_ns + NN_NS_PER_MS - 1) / NN_NS_PER_MS);
+	return next_ns;
 }
 
 /* The block is over for the clients: hand over the intervals. */
@@ -533,19 +391,14 @@ end_block(NnDriverThread *thread)
 	}
 }
 
-/* NN_DRIVER_RUN: every client runs one transaction after the other until the block ends. */
-void
-nn_driver_run(NnDriverThread *thread)
+/* Every client runs one transaction after the other until the block ends. */
+static void
+run_closed_loop(NnDriverThread *thread)
 {
 	bool		cancelled = false;
 	int			turns = 0;
-	int			timeout_ms = (int) (MAX_WAIT_NS / NN_NS_PER_MS);
+	int			timeout_ms = thread->n_unsettled > 0 ? 1 : (int) (MAX_WAIT_NS / NN_NS_PER_MS);
 
-	if (thread->n_clients == 0 || !wait_for_start(thread))
-		return;
-	begin_block(thread);
-	if (thread->n_unsettled > 0)
-		timeout_ms = 1;
 	while (!nn_driver_must_stop(thread->driver))
 	{
 		NnPollerEvent events[MAX_EVENTS];
@@ -556,11 +409,52 @@ nn_driver_run(NnDriverThread *thread)
 		if (n <= 0 || thread->n_unsettled > 0 || thread->n_running == 0 ||
 			++turns >= MAX_TURNS)
 		{
+			uint64_t	now_ns = nn_now_ns();
+
 			turns = 0;
-			timeout_ms = keep_house(thread, &cancelled);
+			timeout_ms = (int) ((keep_house(thread, now_ns, &cancelled) - now_ns +
+								 NN_NS_PER_MS - 1) / NN_NS_PER_MS);
 			if (thread->n_running == 0 && nn_now_ns() >= thread->order.end_ns)
 				break;
 		}
 	}
+}
+
+/* Transactions start when they are due, as long as there are idle clients, until the block ends. */
+static void
+run_open_loop(NnDriverThread *thread)
+{
+	bool		cancelled = false;
+	uint64_t	house_ns = 0;
+	uint64_t	now_ns = 0;
+
+	while (!nn_driver_must_stop(thread->driver))
+	{
+		NnPollerEvent events[MAX_EVENTS];
+		int			n = nn_poller_wait_until(thread->poller, events, MAX_EVENTS,
+											 nn_open_loop_wake_ns(thread, now_ns, house_ns));
+
+		for (int i = 0; i < n; i++)
+			serve_client(thread, &thread->clients[events[i].client]);
+		now_ns = nn_now_ns();
+		start_due(thread, now_ns);
+		if (now_ns >= house_ns || thread->n_unsettled > 0)
+			house_ns = keep_house(thread, now_ns, &cancelled);
+		if (thread->n_running == 0 && now_ns >= thread->order.end_ns)
+			break;
+	}
+}
+
+/* NN_DRIVER_RUN: the clients run transactions until the block ends. */
+void
+nn_driver_run(NnDriverThread *thread)
+{
+	if (thread->n_clients == 0 || !wait_for_start(thread))
+		return;
+	begin_block(thread);
+	if (nn_driver_is_open_loop(&thread->order))
+		run_open_loop(thread);
+	else
+		run_closed_loop(thread);
 	end_block(thread);
 }

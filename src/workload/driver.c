@@ -3,7 +3,7 @@
  * driver.c
  *	  The threads that drive the clients: orders, intervals, coming and going.  See driver.h.
  *
- * What the clients of a thread do under an order is in clients.c.
+ * What the clients of a thread do under an order is in connecting.c, clients.c and open_loop.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,8 +39,9 @@ create_thread(NnDriver *driver, int index, int n_clients)
 	thread->index = index;
 	thread->max_clients = share_of(n_clients, driver->n_threads, index);
 	thread->clients = calloc((size_t) thread->max_clients + 1, sizeof(NnClient));
+	thread->open_loop.idle = calloc((size_t) thread->max_clients + 1, sizeof(int));
 	thread->poller = nn_poller_create(thread->max_clients);
-	if (thread->clients == NULL || thread->poller == NULL)
+	if (thread->clients == NULL || thread->open_loop.idle == NULL || thread->poller == NULL)
 		return NULL;
 	for (int i = 0; i < thread->max_clients; i++)
 	{
@@ -113,20 +114,32 @@ nn_driver_is_done(NnDriver *driver)
 }
 
 static void
-merge_interval(NnInterval *into, const NnInterval *from)
+merge_interval(NnInterval *into, const NnInterval *from, bool open_loop)
 {
 	nn_histogram_merge(&into->latency, &from->latency);
 	for (int kind = 0; kind < NN_ERROR_KINDS; kind++)
 		into->errors[kind] += from->errors[kind];
 	into->cpu_ns += from->cpu_ns;
+	into->late += from->late;
+	if (!open_loop)
+		return;
+	into->backlog_max += from->backlog_max;
+	nn_histogram_merge(&into->service, &from->service);
+	nn_histogram_merge(&into->lag, &from->lag);
 }
 
 static void
-reset_interval(NnInterval *interval)
+reset_interval(NnInterval *interval, bool open_loop)
 {
 	memset(interval->errors, 0, sizeof(interval->errors));
 	interval->cpu_ns = 0;
+	interval->late = 0;
 	nn_histogram_reset(&interval->latency);
+	if (!open_loop)
+		return;
+	interval->backlog_max = 0;
+	nn_histogram_reset(&interval->service);
+	nn_histogram_reset(&interval->lag);
 }
 
 /*
@@ -136,6 +149,8 @@ reset_interval(NnInterval *interval)
 bool
 nn_driver_collect(NnDriver *driver, NnInterval *into, uint64_t *thread_cpu_ns)
 {
+	bool		open_loop = nn_driver_is_open_loop(&driver->order);
+
 	for (int i = 0; i < driver->n_threads; i++)
 	{
 		NnDriverThread *thread = driver->threads[i];
@@ -146,7 +161,7 @@ nn_driver_collect(NnDriver *driver, NnInterval *into, uint64_t *thread_cpu_ns)
 			return false;
 	}
 
-	reset_interval(into);
+	reset_interval(into, open_loop);
 	for (int i = 0; i < driver->n_threads; i++)
 	{
 		NnDriverThread *thread = driver->threads[i];
@@ -155,7 +170,7 @@ nn_driver_collect(NnDriver *driver, NnInterval *into, uint64_t *thread_cpu_ns)
 		thread_cpu_ns[i] = 0;
 		if (!is_active(driver, thread))
 			continue;
-		merge_interval(into, &thread->ring[number % NN_DRIVER_RING]);
+		merge_interval(into, &thread->ring[number % NN_DRIVER_RING], open_loop);
 		thread_cpu_ns[i] = thread->ring[number % NN_DRIVER_RING].cpu_ns;
 		atomic_store_explicit(&thread->collected, number + 1, memory_order_release);
 	}
@@ -243,7 +258,7 @@ void
 nn_driver_open_intervals(NnDriverThread *thread)
 {
 	thread->open = &thread->ring[0];
-	reset_interval(thread->open);
+	reset_interval(thread->open, nn_driver_is_open_loop(&thread->order));
 	thread->cpu_ns = nn_thread_cpu_ns();
 	thread->boundary_ns = nn_driver_interval_end_ns(&thread->order, 0);
 }
@@ -264,6 +279,32 @@ count_connected(const NnDriverThread *thread)
 	return n;
 }
 
+/* Take stock of what the window leaves behind. */
+static void
+end_window(NnDriverThread *thread)
+{
+	const NnDriverOrder *order = &thread->order;
+
+	thread->n_connected = count_connected(thread);
+	thread->not_started = 0;
+	thread->unfinished = 0;
+	thread->overdue = 0;
+	for (int i = 0; i < thread->n_clients; i++)
+	{
+		const NnClient *client = &thread->clients[i];
+
+		if (!client->running)
+			continue;
+		thread->unfinished++;
+		if (order->end_ns - client->intended_ns > order->latency_limit_ns)
+			thread->overdue++;
+	}
+	if (nn_driver_is_open_loop(order))
+		nn_open_loop_end(thread);
+	thread->open = NULL;
+	thread->boundary_ns = UINT64_MAX;
+}
+
 /* Close every interval that has ended and for whose successor there is room. */
 void
 nn_driver_close_intervals(NnDriverThread *thread, uint64_t now_ns)
@@ -282,14 +323,12 @@ nn_driver_close_intervals(NnDriverThread *thread, uint64_t now_ns)
 		if ((int) number < thread->order.n_intervals)
 		{
 			thread->open = &thread->ring[number % NN_DRIVER_RING];
-			reset_interval(thread->open);
+			reset_interval(thread->open, nn_driver_is_open_loop(&thread->order));
 			thread->boundary_ns = nn_driver_interval_end_ns(&thread->order, (int) number);
 		}
 		else
 		{
-			thread->open = NULL;
-			thread->boundary_ns = UINT64_MAX;
-			thread->n_connected = count_connected(thread);
+			end_window(thread);
 		}
 		atomic_store_explicit(&thread->closed, number, memory_order_release);
 	}

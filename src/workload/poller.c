@@ -13,13 +13,24 @@
 #include "workload/poller.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
+
 #ifdef __linux__
 
 #include <sys/epoll.h>
+#include <sys/prctl.h>
+
+/* A wait to the nanosecond in one system call: the C library has had it since 2.35. */
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 35)
+#define HAVE_EPOLL_PWAIT2
+#endif
+#endif
 
 /* Events that one system call brings. */
 #define BATCH	64
@@ -27,6 +38,7 @@
 struct NnPoller
 {
 	int			epoll_fd;
+	bool		is_old;			/* the kernel has no epoll_pwait2() */
 };
 
 NnPoller *
@@ -37,6 +49,7 @@ nn_poller_create(int max_clients)
 	(void) max_clients;			/* the kernel keeps the list */
 	if (poller == NULL)
 		return NULL;
+	poller->is_old = false;
 	poller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (poller->epoll_fd < 0)
 	{
@@ -82,13 +95,10 @@ nn_poller_remove(NnPoller *poller, int client, int fd)
 	(void) epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, fd, &event);
 }
 
-int
-nn_poller_wait(NnPoller *poller, NnPollerEvent *events, int max_events, int timeout_ms)
+/* What a wait has brought, in our terms. */
+static int
+take_batch(const struct epoll_event *batch, int n, NnPollerEvent *events)
 {
-	struct epoll_event batch[BATCH];
-	int			n;
-
-	n = epoll_wait(poller->epoll_fd, batch, max_events < BATCH ? max_events : BATCH, timeout_ms);
 	if (n < 0)
 		return errno == EINTR ? 0 : -1;
 	for (int i = 0; i < n; i++)
@@ -102,9 +112,62 @@ nn_poller_wait(NnPoller *poller, NnPollerEvent *events, int max_events, int time
 	return n;
 }
 
-#else							/* !__linux__ */
+int
+nn_poller_wait(NnPoller *poller, NnPollerEvent *events, int max_events, int timeout_ms)
+{
+	struct epoll_event batch[BATCH];
 
-#include <poll.h>
+	return take_batch(batch, epoll_wait(poller->epoll_fd, batch,
+										max_events < BATCH ? max_events : BATCH, timeout_ms),
+					  events);
+}
+
+/* Without epoll_pwait2(): the epoll descriptor itself is waited for, to the nanosecond. */
+static int
+wait_by_ppoll(NnPoller *poller, NnPollerEvent *events, int max_events,
+			  const struct timespec *timeout)
+{
+	struct pollfd fd = {.fd = poller->epoll_fd,.events = POLLIN};
+	int			n = ppoll(&fd, 1, timeout, NULL);
+
+	if (n <= 0)
+		return n == 0 || errno == EINTR ? 0 : -1;
+	return nn_poller_wait(poller, events, max_events, 0);
+}
+
+int
+nn_poller_wait_until(NnPoller *poller, NnPollerEvent *events, int max_events, uint64_t until_ns)
+{
+	uint64_t	now_ns = nn_now_ns();
+	uint64_t	timeout_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec timeout;
+
+	timeout.tv_sec = (time_t) (timeout_ns / NN_NS_PER_S);
+	timeout.tv_nsec = (long) (timeout_ns % NN_NS_PER_S);
+#ifdef HAVE_EPOLL_PWAIT2
+	if (!poller->is_old)
+	{
+		struct epoll_event batch[BATCH];
+		int			n = epoll_pwait2(poller->epoll_fd, batch,
+									 max_events < BATCH ? max_events : BATCH, &timeout, NULL);
+
+		/* Kernels before 5.11 do not know it, and some containers forbid it. */
+		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
+			return take_batch(batch, n, events);
+		poller->is_old = true;
+	}
+#endif
+	return wait_by_ppoll(poller, events, max_events, &timeout);
+}
+
+/* Timers of a thread may be late by its slack, 50 us unless it says otherwise. */
+void
+nn_poller_be_punctual(void)
+{
+	(void) prctl(PR_SET_TIMERSLACK, 1UL);
+}
+
+#else							/* !__linux__ */
 
 struct NnPoller
 {
@@ -183,6 +246,21 @@ nn_poller_wait(NnPoller *poller, NnPollerEvent *events, int max_events, int time
 	if (poller->n > 0)
 		poller->next = (poller->next + 1) % poller->n;
 	return found;
+}
+
+/* Whole milliseconds, rounded down: the last part of a wait is spent looking at the clock. */
+int
+nn_poller_wait_until(NnPoller *poller, NnPollerEvent *events, int max_events, uint64_t until_ns)
+{
+	uint64_t	now_ns = nn_now_ns();
+	uint64_t	timeout_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+
+	return nn_poller_wait(poller, events, max_events, (int) (timeout_ns / NN_NS_PER_MS));
+}
+
+void
+nn_poller_be_punctual(void)
+{
 }
 
 #endif							/* __linux__ */

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdint.h>
 
 #define NN_POLL_READ	0x1
 #define NN_POLL_WRITE	0x2
@@ -46,5 +47,16 @@ extern void nn_poller_remove(NnPoller *poller, int client, int fd);
  */
 extern int	nn_poller_wait(NnPoller *poller, NnPollerEvent *events, int max_events,
 						   int timeout_ms);
+
+/*
+ * The same until the monotonic clock reads until_ns, exact to some microseconds where the system can do that (once the
+ * thread has called nn_poller_be_punctual()).  Elsewhere it returns early, by less than a
+ * millisecond, rather than late: callers look at the clock and wait again.
+ */
+extern int	nn_poller_wait_until(NnPoller *poller, NnPollerEvent *events, int max_events,
+								 uint64_t until_ns);
+
+/* Have the system wake the calling thread when its waits end, and not a little later to save power. */
+extern void nn_poller_be_punctual(void);
 
 #endif							/* NN_POLLER_H */

@@ -51,6 +51,7 @@ typedef struct Workload
 	uint64	   *thread_cpu_ns;	/* of that interval, by thread */
 	uint64	   *window_cpu_ns;	/* of the window so far, by thread */
 	uint64		main_cpu_ns;	/* of the main thread when the window started */
+	NnHistogram lag;			/* of the generator in the window */
 } Workload;
 
 static Workload *workload;
@@ -252,6 +253,13 @@ add_to_result(Workload *w)
 	const uint64_t *errors = w->interval.errors;
 
 	nn_histogram_merge(&result->latency, &w->interval.latency);
+	result->late += w->interval.late;
+	if (nn_driver_is_open_loop(&w->order))
+	{
+		nn_histogram_merge(&result->service, &w->interval.service);
+		nn_histogram_merge(&w->lag, &w->interval.lag);
+		result->backlog_max = Max(result->backlog_max, w->interval.backlog_max);
+	}
 	result->errors.serialization += errors[NN_ERROR_SERIALIZATION];
 	result->errors.deadlock += errors[NN_ERROR_DEADLOCK];
 	result->errors.connection += errors[NN_ERROR_CONNECTION];
@@ -293,6 +301,8 @@ begin_result(Workload *w)
 	memset(result, 0, sizeof(*result));
 	result->scale = (int32) w->scale;
 	nn_histogram_reset(&result->latency);
+	nn_histogram_reset(&result->service);
+	nn_histogram_reset(&w->lag);
 	memset(w->window_cpu_ns, 0, sizeof(uint64) * w->driver->n_threads);
 
 	memset(&w->order, 0, sizeof(w->order));
@@ -300,6 +310,9 @@ begin_result(Workload *w)
 	w->order.clients = order->clients;
 	w->order.block = order->block;
 	w->order.scale = w->scale;
+	w->order.rate = shared->request.rate;
+	w->order.latency_limit_ns = shared->request.latency_limit_ns > 0 ?
+		shared->request.latency_limit_ns : PG_UINT64_MAX;
 	w->order.start_ns = order->start_ns;
 	w->order.measure_ns = order->measure_ns;
 	w->order.end_ns = order->end_ns;
@@ -328,6 +341,9 @@ end_result(Workload *w)
 		if (thread->n_clients == 0)
 			continue;
 		result->clients += thread->n_connected;
+		result->not_started += thread->not_started;
+		result->unfinished += thread->unfinished;
+		result->late += thread->overdue;
 		if (thread->error_ns >= w->order.measure_ns && thread->error_ns > error_ns)
 		{
 			error_ns = thread->error_ns;
@@ -336,6 +352,7 @@ end_result(Workload *w)
 	}
 	result->window_ns = window_ns;
 	result->driver_cpu_s = (double) cpu_ns / NN_NS_PER_S;
+	result->generator_lag_p99_ms = percentile_ms(&w->lag, 0.99);
 	result->driver_busiest_pct = 100.0 * (double) busiest_ns / (double) window_ns;
 }
 

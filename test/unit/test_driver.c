@@ -6,7 +6,7 @@
  * What the clients of a thread do is replaced by transactions that take no time, so that neither
  * libpq nor a server is needed.
  *
- * Links: src/workload/driver.c src/workload/poller.c
+ * Links: src/workload/driver.c src/workload/poller.c src/workload/open_loop.c src/workload/schedule.c
  *
  *-------------------------------------------------------------------------
  */
