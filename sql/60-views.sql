@@ -4,7 +4,7 @@
 -- them reaches the tables' indexes and a dashboard reads only the runs that it shows.
 
 -- Verdict on a change. Logarithms, so that doubling and halving are equally far from no change.
-CREATE FUNCTION noisy_verdict(effect float8, half_width float8, noise_floor_pct float8) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_verdict(effect float8, half_width float8, noise_floor_pct float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE
@@ -17,23 +17,7 @@ END;
 COMMENT ON FUNCTION noisy_verdict(float8, float8, float8)
     IS 'impact, improved, within_noise or inconclusive: where the interval effect +- half_width (logarithms of a ratio; above 0 is worse) lies to the noise floor; inconclusive when something is NULL';
 
--- The interval of n blocks is t(0.975, n - 1) * sd / sqrt(n) to each side, and it resolves when it no longer
--- reaches the nearer edge of the noise floor. The normal quantile gives a start that is never too large.
-CREATE FUNCTION noisy_blocks_needed(effect float8, sd float8, noise_floor_pct float8) RETURNS int
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT n::int
-    FROM (SELECT abs(abs(effect) - ln(1 + noise_floor_pct / 100)) AS room) AS r,
-         LATERAL (SELECT ceil(least((1.959963 * sd / nullif(room, 0)) ^ 2, 1000001))::bigint AS start) AS s,
-         LATERAL generate_series(greatest(start, 2), greatest(start, 2) + 12) AS n
-    WHERE start <= 1000000 AND noisy_t_quantile(0.975, n - 1) * sd / sqrt(n) < room
-    ORDER BY n
-    LIMIT 1;
-END;
-COMMENT ON FUNCTION noisy_blocks_needed(float8, float8, float8)
-    IS 'smallest number of dose blocks (at least 2) whose 95 % interval of the mean, t(0.975, n - 1) * sd / sqrt(n) to each side, is clear of the noise floor when the mean logarithm of the ratio stays at effect; NULL: more than a million';
-
-CREATE VIEW noisy_results AS
+CREATE OR REPLACE VIEW noisy_results AS
     SELECT g.run_id, r.workload, g.clients, g.level, g.achieved_pct, g.blocks, g.rejected_blocks,
            g.transactions, g.errors, g.transactions / nullif(g.measured_s, 0) AS tps,
            g.avg_ms, g.stddev_ms, g.min_ms,
@@ -90,7 +74,7 @@ COMMENT ON COLUMN noisy_results.low_n IS 'percentile columns with fewer than ten
 -- The baseline of a block is the nearest baseline before and after it, interpolated to the middle of the block on
 -- the logarithms, so that a steady drift of the machine cancels. max and min of an array that begins with the
 -- block number pick the neighbour: window functions cannot skip rows yet.
-CREATE VIEW noisy_block_effects AS
+CREATE OR REPLACE VIEW noisy_block_effects AS
     SELECT e.run_id, e.block, e.repeat, e.clients, e.level, e.achieved_pct, e.duration_s,
            e.transactions, e.errors, e.latency, e.tps, e.p99_ms, e.pair, e.before[1]::int AS before_block,
            CASE WHEN e.pair = 'dose' THEN e.after[1]::int END AS after_block,
@@ -154,7 +138,7 @@ COMMENT ON COLUMN noisy_block_effects.p99_log_ratio IS 'ln(p99_ms) - ln(base_p99
 
 -- Innermost: blocks to levels. Then what the levels of one number of clients share: baseline and noise floor. Then
 -- the intervals, and last the verdicts.
-CREATE VIEW noisy_impact AS
+CREATE OR REPLACE VIEW noisy_impact AS
     SELECT i.run_id, r.workload, i.clients, i.level, i.achieved_pct, i.dose_blocks, i.tps,
            CASE WHEN i.level = 0 THEN 0 ELSE 100 * (exp(i.tps_effect) - 1) END AS tps_change_pct,
            100 * (exp(i.tps_effect - i.tps_half) - 1) AS tps_change_low_pct,
@@ -173,7 +157,8 @@ CREATE VIEW noisy_impact AS
            i.stalled_blocks, i.verdict,
            CASE WHEN i.verdict <> 'inconclusive' OR i.stalled_blocks > 0 THEN NULL
                 WHEN i.p99_effect IS NULL OR i.p99_sd IS NULL AND i.p99_aa_sd IS NULL THEN 2
-                ELSE noisy_blocks_needed(i.p99_effect, coalesce(i.p99_sd, i.p99_aa_sd), i.p99_floor_pct)
+                ELSE noisy_blocks_for_power(i.p99_effect, coalesce(i.p99_sd, i.p99_aa_sd),
+                                            coalesce(i.p99_aa_sd, 0))
                 END AS blocks_needed
     FROM (SELECT h.*,
                  CASE WHEN h.level = 0 THEN 'baseline'
@@ -241,7 +226,7 @@ COMMENT ON COLUMN noisy_impact.p99_ratio_high IS 'upper end of its 95 % interval
 COMMENT ON COLUMN noisy_impact.p99_noise_floor_pct IS 'noise floor of the 99th percentile, percent, from p99_log_ratio likewise';
 COMMENT ON COLUMN noisy_impact.stalled_blocks IS 'blocks in which no transaction ended: they have no ratio, and no verdict is given';
 COMMENT ON COLUMN noisy_impact.verdict IS 'baseline; impact: the whole interval of p99_ratio lies above the noise floor; within_noise: inside it; improved: below it; inconclusive: none of these';
-COMMENT ON COLUMN noisy_impact.blocks_needed IS 'dose blocks in total that would resolve an inconclusive verdict if mean and spread stay as they are, see noisy_blocks_needed(); below two blocks the spread is that of the baselines; NULL: there is a verdict, or a block has stalled, or more than a million';
+COMMENT ON COLUMN noisy_impact.blocks_needed IS 'dose blocks in total with which nine of ten runs would find the verdict if effect and spread stay as they are, see noisy_blocks_for_power(); below two blocks the spread is that of the baselines; NULL: there is a verdict, or a block has stalled, or more than a million';
 
 -- Active time: what somebody waits for, or what uses a CPU. Not active are
 --   Activity            main loops of the server's own processes
@@ -251,7 +236,7 @@ COMMENT ON COLUMN noisy_impact.blocks_needed IS 'dose blocks in total that would
 --                       a session that waits for one; and of background processes, named or not
 --   Timeout             of background processes: pauses that they make themselves, but for contended spinlocks
 -- The same in a backend that carries out a statement makes somebody wait, so it counts.
-CREATE VIEW noisy_wait_events AS
+CREATE OR REPLACE VIEW noisy_wait_events AS
     SELECT a.run_id, r.workload, a.clients, a.level, a.backend_type, a.wait_event_type, a.wait_event, a.samples,
            (100 * a.samples / nullif(sum(a.samples) OVER (PARTITION BY a.run_id, a.clients, a.level), 0))::float8
                AS share_pct,

@@ -86,15 +86,6 @@ FROM noisy_impact WHERE run_id = 900004 ORDER BY level;
 SELECT effect, half_width, noisy_verdict(effect, half_width, 5) AS verdict
 FROM (VALUES (0.1, 0.05), (0.1, 0.052), (0.0, 0.048), (0.0, 0.049), (-0.1, 0.05), (-0.1, 0.052), (0.1, NULL),
              (NULL, 0.1)) AS v (effect, half_width);
--- Blocks: the first number whose interval is clear of the floor
-SELECT effect, sd, n,
-       noisy_t_quantile(0.975, n - 1) * sd / sqrt(n) < abs(abs(effect) - ln(1.05)) AS "clear with n",
-       n = 2 OR noisy_t_quantile(0.975, n - 2) * sd / sqrt(n - 1) >= abs(abs(effect) - ln(1.05)) AS "not with less"
-FROM (SELECT *, noisy_blocks_needed(effect, sd, 5) AS n
-      FROM (VALUES (0.1, 0.1), (0.05, 0.1), (0.0, 0.05), (-0.3, 0.1), (1.0, 0.001), (0.2, 0.2)) AS v (effect, sd)) AS w;
-SELECT noisy_blocks_needed(ln(1.05), 0.1, 5) AS "on the floor itself", noisy_blocks_needed(0.05, 1000, 5) AS "out of reach",
-       noisy_blocks_needed(0.2, 0, 5) AS "no spread", noisy_blocks_needed(0.2, NULL, 5) AS "unknown spread";
-
 -- Run 900005: percentiles come from merged histograms, are in order, and say what they rest on
 SELECT pg_temp.add_run(900005);
 SELECT pg_temp.add_block(900005, 1, 10, 0, 1, 20, pg_temp.same(200, 1));
@@ -263,7 +254,7 @@ FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum >= 0 AND 
 WHERE c.relname IN ('noisy_results', 'noisy_block_effects', 'noisy_impact', 'noisy_wait_events')
   AND col_description(c.oid, a.attnum) IS NULL;
 SELECT p.oid::regprocedure FROM pg_proc p
-WHERE p.proname ~ '^noisy_(report|verdict|blocks_needed)' AND obj_description(p.oid, 'pg_proc') IS NULL;
+WHERE p.proname ~ '^noisy_(report|verdict)' AND obj_description(p.oid, 'pg_proc') IS NULL;
 
 -- The owner removes a run with all that belongs to it
 DELETE FROM noisy_runs WHERE run_id = 900008;
