@@ -101,18 +101,18 @@ COMMENT ON COLUMN noisy_progress.idle_s IS 'time since a transaction of the work
 
 CREATE VIEW noisy_runs AS
     SELECT r.run_id, r.label,
-           CASE WHEN r.state IN ('starting', 'running')
+           CASE WHEN r.state IN ('starting', 'running') AND NOT pg_is_in_recovery()
                      AND NOT EXISTS (SELECT FROM noisy_live_run() l WHERE l.run_id = r.run_id)
                 THEN 'aborted' ELSE r.state END AS state,
            r.started_at, r.finished_at, r.workload, r.role_name, r.parameters, r.environment, r.seed,
-           CASE WHEN r.state IN ('starting', 'running')
+           CASE WHEN r.state IN ('starting', 'running') AND NOT pg_is_in_recovery()
                      AND NOT EXISTS (SELECT FROM noisy_live_run() l WHERE l.run_id = r.run_id)
                 THEN 'the server or the conductor of the run died' ELSE r.error END AS error
     FROM noisy_run_records r;
 COMMENT ON VIEW noisy_runs IS 'runs; DELETE FROM noisy_runs removes a run with all that belongs to it';
 COMMENT ON COLUMN noisy_runs.run_id IS 'id of the run';
 COMMENT ON COLUMN noisy_runs.label IS 'name given by the caller';
-COMMENT ON COLUMN noisy_runs.state IS 'starting, running, completed, stopped, cancelled, failed or aborted';
+COMMENT ON COLUMN noisy_runs.state IS 'starting, running, completed, stopped, cancelled, failed or aborted; on a standby as last recorded';
 COMMENT ON COLUMN noisy_runs.started_at IS 'when the run was started';
 COMMENT ON COLUMN noisy_runs.finished_at IS 'when it ended';
 COMMENT ON COLUMN noisy_runs.workload IS 'name of the workload; NULL: noise alone';

@@ -37,6 +37,7 @@
 #include "server/worker.h"
 
 #define NN_POLL_MS	250
+#define NN_ENDING_BOUND_NS	(5 * NN_NS_PER_S)
 
 /* Of libpq/libpq.h, which asks for the headers of Kerberos where the server was built with it. */
 extern bool pq_check_connection(void);
@@ -239,19 +240,43 @@ raise_failure(NnShared *shared, NnRunState state, int64 run_id)
 			 errmsg("%s", failure.message),
 			 failure.detail[0] ? errdetail("%s", failure.detail) : 0,
 			 failure.hint[0] ? errhint("%s", failure.hint) :
-			 run_id && nothing_lost ? errhint("Finished blocks are kept: see noisy_blocks where run_id = " INT64_FORMAT ".",
-							  run_id) : 0));
+			 run_id && nothing_lost ?
+			 errhint("Finished blocks are kept: see noisy_blocks where run_id = " INT64_FORMAT ".",
+					 run_id) : 0));
 }
 
-/* One load at a time. */
+/* Has a live run been told to end? */
+static bool
+is_ending(const NnLiveRun *live)
+{
+	dsm_segment *segment = NULL;
+	NnShared   *shared = OidIsValid(live->database_oid) ? nn_shared_attach(live->handle, &segment) : NULL;
+	bool		ending = shared != NULL && nn_shared_stop_reason(shared) != NN_STOP_NONE;
+
+	if (segment)
+		dsm_detach(segment);
+	return ending;
+}
+
+/* One load at a time.  A run that is about to end is waited for, so that the next one can follow it at once. */
 static void
 refuse_if_busy(void)
 {
+	uint64		bound_ns = nn_now_ns() + NN_ENDING_BOUND_NS;
 	NnLiveRun	live;
 	const char *where;
 
-	if (!nn_live_run_find(&live))
-		return;
+	for (;;)
+	{
+		if (!nn_live_run_find(&live))
+			return;
+		if (nn_now_ns() > bound_ns || !is_ending(&live))
+			break;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20,
+						 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
 	where = OidIsValid(live.database_oid) ? get_database_name(live.database_oid) : NULL;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
@@ -306,9 +331,16 @@ nn_launch(const NnRunArgs *args, FunctionCallInfo fcinfo)
 	shared = start_conductor(args, &plan, &segment, &handle);
 	on_dsm_detach(segment, caller_gone, PointerGetDatum(shared));
 	state = wait_for_state(shared, NN_RUN_RUNNING, handle, 0);
-	run_id = shared->run_id;
+	run_id = shared->run_id;	/* 0: ended before it began */
 	if (state == NN_RUN_FAILED || state == NN_RUN_ABORTED)
+	{
+		(void) WaitForBackgroundWorkerShutdown(handle); /* so that the next call finds nothing in its way */
 		raise_failure(shared, state, 0);
+	}
+	if (run_id == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("the run was stopped before it began")));
 	if (!args->wait)
 	{
 		cancel_on_dsm_detach(segment, caller_gone, PointerGetDatum(shared));

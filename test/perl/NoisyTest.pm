@@ -203,7 +203,7 @@ sub is_quiet
 {
 	my ($load, $name, %still) = @_;
 	my $until = time + $patience_s;
-	my @alive;
+	my (@alive, @last);
 	my %used;
 
 	do
@@ -217,12 +217,14 @@ sub is_quiet
 			$used{$pid} = $cpu - $load->{cpu}{$pid};
 			push @alive, $pid unless $still{$pid};
 		}
+		@last = @alive if @alive;
 		sleep(0.01) if @alive;
 	} while (@alive && time < $until);
 
 	my $sum = 0;
 	$sum += $used{$_} foreach keys %used;
-	note(sprintf("%s: gone after %.2f s, %.2f s of CPU time", $name, time - $load->{since}, $sum));
+	note(sprintf("%s: gone after %.2f s, %.2f s of CPU time, at last: %s",
+			$name, time - $load->{since}, $sum, join(', ', map { $load->{processes}{$_} } @last)));
 	ok(!@alive, "$name: every process of the run is gone")
 	  or diag(map { "$_ $load->{processes}{$_}\n" } @alive);
 	cmp_ok($sum, '<', $cpu_allowed_s, "$name: no more CPU time is used");

@@ -160,6 +160,11 @@ sql(q{SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE query LIK
 is_quiet($load, "$name, and a cancel");
 finish_sql($session);
 like($session->{err}, qr/57014/, "$name: the wait can be cancelled");
+$session = background_sql($node, 'postgres', "SELECT noisy_start('select-only', '{2}', conninfo => 'host=127.0.0.1 port=" . $silent->sockport . "')");
+ok(wait_for_query($node, q{SELECT phase = 'connecting' FROM noisy_progress}), "$name: is waited for again");
+sql('SELECT noisy_stop()');
+finish_sql($session);
+like($session->{err}, qr/57014: the run was stopped before it began/, "$name: the wait can be ended by noisy_stop");
 my ($status, $stdout, $stderr) = $node->psql('postgres',
 	"SELECT noisy_run('select-only', '{2}', conninfo => 'host=127.0.0.1 connect_timeout=2 port=" . $silent->sockport . "')");
 like($stderr, qr/could not connect 2 of 2 clients.*did not answer in time.*within 2 s/s, "$name: connect_timeout ends the wait");
