@@ -8,76 +8,45 @@ the run time of a running thread up to date at its tick, so a reading may be lat
 """
 import argparse
 import collections
-import csv
+import contextlib
+import io
 import os
 import shutil
 import statistics
 import subprocess
-import sys
 import time
 
-CPUS = len(os.sched_getaffinity(0))
+import measure
+
+CPUS = measure.CPUS
+LIMITS_PP = {"idle": 0.1, "busy": 0.5}
 
 
-def read(path):
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def children(pid):
+def descendants(pid):
     """Pids of the children, and of theirs."""
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            # "pid (name) state ppid …", and the name may hold anything
-            fields = read(f"/proc/{entry}/stat").rpartition(")")[2].split()
-            if len(fields) > 1:
-                parents.setdefault(int(fields[1]), []).append(int(entry))
-    found = list(parents.get(pid, []))
-    for child in found:
-        found.extend(parents.get(child, []))
-    return found
-
-
-def run_ns(pid):
-    """Run time of all threads of a process, ns."""
-    total = 0
-    try:
-        tasks = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return 0
-    for task in tasks:
-        fields = read(f"/proc/{pid}/task/{task}/schedstat").split()
-        total += int(fields[0]) if fields else 0
-    return total
+    found = measure.children(pid)
+    return found + [grandchild for child in found for grandchild in descendants(child)]
 
 
 def host_busy_ns():
     """CPU time that the whole host has used, ns."""
-    user, nice, system, _, _, irq, softirq = map(int, read("/proc/stat").split()[1:8])
+    user, nice, system, _, _, irq, softirq = map(int, measure.read("/proc/stat").split()[1:8])
     return (user + nice + system + irq + softirq) * 1e9 / os.sysconf("SC_CLK_TCK")
 
 
 def reading(pids):
     """Monotonic time, CPU time of the processes and of the host, all in ns."""
     before = time.monotonic_ns()
-    total = sum(run_ns(pid) for pid in pids)
+    total = sum(measure.run_ns(pid) for pid in pids)
     return (before + time.monotonic_ns()) / 2, total, host_busy_ns()
 
 
 def psql(statement):
-    command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", statement]
-    return subprocess.run(as_server(command), check=True, capture_output=True, text=True, cwd="/").stdout.strip()
-
-
-def as_server(command):
-    command = [os.path.join(os.environ["BIN"], command[0])] + command[1:]
-    if os.getuid() == 0:
-        return ["runuser", "-u", os.environ["SERVER_USER"], "--"] + command
-    return command
+    process = measure.popen(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", statement], stdout=subprocess.PIPE)
+    output = process.communicate()[0].strip()
+    if process.returncode != 0:
+        measure.fail(f"psql could not do: {statement}")
+    return output
 
 
 def wait_for(name, pids_of, count):
@@ -92,7 +61,7 @@ def wait_for(name, pids_of, count):
                 return pids
         time.sleep(0.05)
 
-    sys.exit(f"dose.py: no noise to be seen from {name}")
+    return measure.fail(f"no noise to be seen from {name}")
 
 
 def witness(pids, seconds):
@@ -113,8 +82,8 @@ def witness(pids, seconds):
 
 
 def noise_pids():
-    return [pid for pid in children(int(os.environ["POSTMASTER"]))
-            if "pg_noisyneighbor noise" in read(f"/proc/{pid}/cmdline").replace("\0", " ")]
+    return [pid for pid in measure.children(int(os.environ["POSTMASTER"]))
+            if "pg_noisyneighbor noise" in measure.title(pid)]
 
 
 def measure_ours(level, seconds):
@@ -134,7 +103,7 @@ def measure_stress_ng(level, seconds):
     with subprocess.Popen(["stress-ng", "--cpu", str(CPUS), "--cpu-load", f"{level:g}", "--cpu-method", "prime",
                            "-t", str(seconds + 3), "-q"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as tool:
-        pids = wait_for("stress-ng", lambda: children(tool.pid), CPUS)
+        pids = wait_for("stress-ng", lambda: descendants(tool.pid), CPUS)
         seen = witness(pids, seconds)
         tool.wait()
     return seen + (None, None)
@@ -153,17 +122,12 @@ class Busy:
     """A select-only pgbench for as long as it is wanted."""
 
     def __init__(self, clients):
-        command = ["pgbench", "-S", "-n", "-M", "prepared", "-c", str(clients), "-j", str(CPUS), "-T", "36000"]
-        self.process = subprocess.Popen(as_server(command), cwd="/", stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+        self.process = measure.popen(["pgbench", "-S", "-n", "-M", "prepared", "-c", str(clients), "-j", str(CPUS),
+                                      "-T", "36000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(2)
 
     def stop(self):
-        for pid in children(self.process.pid) + [self.process.pid]:
-            try:
-                os.kill(pid, 15)
-            except OSError:
-                pass
+        self.process.terminate()
         self.process.wait()
 
 
@@ -200,10 +164,27 @@ def print_table(rows, modes, levels):
         print("stress-ng is not installed: nothing to compare with")
 
 
+def add_targets(report, rows, modes):
+    for mode in modes:
+        here = [row for row in rows if row.mode == mode]
+        # Where the busy CPU was not free for it, and noisy_load says so, neither tool is judged.
+        lost = {(row.repeat, row.asked_pct) for row in here if row.unreachable and mode == "busy"}
+        errors = {tool: [abs(row.seen_pct - row.asked_pct) for row in here
+                         if row.tool == tool and (row.repeat, row.asked_pct) not in lost] for tool in TOOLS}
+        mean = {tool: statistics.mean(values) for tool, values in errors.items() if values}
+        said = {tool: f"{mean[tool]:.3f} pp (largest {max(errors[tool]):.3f})" for tool in mean}
+        ours, peer = mean.get("noisy_load"), mean.get("stress-ng")
+        report.target(f"cpu dose, {mode}: mean error" + (f", but for {len(lost)} windows said to be unreachable" if lost else ""),
+                      f"<= {LIMITS_PP[mode]} pp", said.get("noisy_load", ""),
+                      "not measured" if ours is None else measure.verdict(ours, LIMITS_PP[mode]),
+                      f"stress-ng {said['stress-ng']}" if peer else "no stress-ng",
+                      f"{ours / peer:.3f}" if peer and ours is not None else "")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench/dose")
-    parser.add_argument("--seconds", type=int, default=5, help="of a window")
-    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=measure.seconds(5), help="of a window")
+    parser.add_argument("--repeats", type=int, default=measure.rounds(1))
     parser.add_argument("--levels", default="10,20,30,40,50,75,90")
     parser.add_argument("--clients", type=int, default=4 * CPUS, help="of the busy pgbench")
     parser.add_argument("--modes", default="idle,busy")
@@ -222,11 +203,16 @@ def main():
         finally:
             if busy:
                 busy.stop()
-    with open(options.csv, "w", newline="", encoding="ascii") as file:
-        writer = csv.writer(file)
-        writer.writerow(Row._fields)
-        writer.writerows(rows)
-    print_table(rows, modes, levels)
+    report = measure.Report("Dose of cpu noise", options.csv)
+    report.text(f"Windows of {options.seconds} s, {options.repeats} for each level, of noisy_load and stress-ng --cpu-load in "
+                f"turn, idle and beside a select-only pgbench of {options.clients} clients; seen by a third process in the "
+                "kernel's account.")
+    table = io.StringIO()
+    with contextlib.redirect_stdout(table):
+        print_table(rows, modes, levels)
+    report.preformatted(table.getvalue())
+    add_targets(report, rows, modes)
+    report.write(Row._fields, rows)
 
 
 if __name__ == "__main__":

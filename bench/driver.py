@@ -8,7 +8,8 @@ way; ours is what noisy_blocks says of the measured window.
 """
 import argparse
 import collections
-import csv
+import contextlib
+import io
 import json
 import math
 import os
@@ -16,39 +17,34 @@ import re
 import statistics
 import subprocess
 
-# Quantile 0.975 of Student's t by degrees of freedom.
-T_975 = [math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-         2.131, 2.120, 2.110, 2.101, 2.093, 2.086]
+import measure
+
+LEAST_TPS = 0.98
+MOST_CPU = 1.0
 
 Row = collections.namedtuple("Row", "workload clients threads round tool transactions tps cpu_us_per_tx avg_ms p99_ms")
 
 
-def program(name):
-    return os.path.join(os.environ["BIN"], name)
-
-
 def run(command):
     """Output of a command as the server's user, and the CPU time it used."""
-    user = os.environ["SERVER_USER"] if os.getuid() == 0 else None
-    with subprocess.Popen(command, cwd="/", user=user, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True) as process:
+    with measure.popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise SystemExit(f"driver.py: {command[0]} failed: {output.strip()}")
+        measure.fail(f"{command[0]} failed: {output.strip()}")
     return output, usage.ru_utime + usage.ru_stime
 
 
 def psql(*statements):
-    command = [program("psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", "SET client_min_messages = warning"]
+    command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", "SET client_min_messages = warning"]
     for statement in statements:
         command += ["-c", statement]
     return run(command)[0].strip()
 
 
 def pgbench(options, workload, clients, *length):
-    command = [program("pgbench"), "-n", "-b", workload, "-M", options.mode, "-c", str(clients),
+    command = ["pgbench", "-n", "-b", workload, "-M", options.mode, "-c", str(clients),
                "-j", str(min(options.threads, clients)), *length]
     output, cpu_s = run(command)
     transactions = int(re.search(r"transactions actually processed: (\d+)", output)[1])
@@ -71,7 +67,7 @@ def measure_ours(options, workload, clients):
                             "noisy_mean(latency) AS avg_ms, noisy_percentile(latency, 0.99) AS p99_ms "
                             f"FROM noisy_blocks WHERE run_id = {run_id}) b"))
     if found["errors"] > 0:
-        raise SystemExit(f"driver.py: {found['errors']} transactions of run {run_id} failed")
+        measure.fail(f"{found['errors']} transactions of run {run_id} failed")
     return (found["transactions"], found["tps"], 1e6 * found["driver_cpu_s"] / found["transactions"], found["avg_ms"],
             found["p99_ms"])
 
@@ -84,11 +80,7 @@ def ratio(rows, column):
     values = {(row.round, row.tool): getattr(row, column) for row in rows}
     logs = [math.log(values[number, "pg_noisyneighbor"] / values[number, "pgbench"])
             for number in sorted({row.round for row in rows})]
-    mean = statistics.mean(logs)
-    if len(logs) < 2:
-        return f"{math.exp(mean):.3f}"
-    half = T_975[min(len(logs) - 1, len(T_975) - 1)] * statistics.stdev(logs) / math.sqrt(len(logs))
-    return f"{math.exp(mean):.3f} ({math.exp(mean - half):.3f} to {math.exp(mean + half):.3f})"
+    return measure.ratio_interval(logs)
 
 
 def print_table(rows, options):
@@ -102,15 +94,31 @@ def print_table(rows, options):
         def median(tool, column, here=here):
             return statistics.median(getattr(row, column) for row in here if row.tool == tool)
         print(f"{workload:14} {clients:7}  {median('pgbench', 'tps'):16.0f}  {median('pg_noisyneighbor', 'tps'):8.0f}"
-              f"   {ratio(here, 'tps'):25}  {median('pgbench', 'cpu_us_per_tx'):17.2f}"
-              f"  {median('pg_noisyneighbor', 'cpu_us_per_tx'):6.2f}   {ratio(here, 'cpu_us_per_tx')}")
+              f"   {measure.show(ratio(here, 'tps'), '.3f'):25}  {median('pgbench', 'cpu_us_per_tx'):17.2f}"
+              f"  {median('pg_noisyneighbor', 'cpu_us_per_tx'):6.2f}   {measure.show(ratio(here, 'cpu_us_per_tx'), '.3f')}")
+
+
+def add_targets(report, rows):
+    for workload, clients in dict.fromkeys((row.workload, row.clients) for row in rows):
+        here = [row for row in rows if (row.workload, row.clients) == (workload, clients)]
+        found = {column: ratio(here, column) for column in ("tps", "cpu_us_per_tx")}
+        median = {(tool, column): statistics.median(getattr(row, column) for row in here if row.tool == tool)
+                  for tool in TOOLS for column in found}
+        report.target(f"{workload}, {clients} clients: tps", f">= {LEAST_TPS} of pgbench's",
+                      f"{median['pg_noisyneighbor', 'tps']:.0f}",
+                      measure.verdict(found["tps"][0], LEAST_TPS, *found["tps"][1:], at_most=False),
+                      f"pgbench {median['pgbench', 'tps']:.0f}", measure.show(found["tps"], ".3f"))
+        report.target(f"{workload}, {clients} clients: driver's CPU per transaction", f"<= {MOST_CPU:g} of pgbench's",
+                      f"{median['pg_noisyneighbor', 'cpu_us_per_tx']:.2f} us",
+                      measure.verdict(found["cpu_us_per_tx"][0], MOST_CPU, *found["cpu_us_per_tx"][1:]),
+                      f"pgbench {median['pgbench', 'cpu_us_per_tx']:.2f} us", measure.show(found["cpu_us_per_tx"], ".3f"))
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/driver")
-    parser.add_argument("--seconds", type=int, default=5, help="of a window")
+    parser.add_argument("--seconds", type=int, default=measure.seconds(4), help="of a window")
     parser.add_argument("--warmup", type=int, default=1)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=measure.rounds(3))
     parser.add_argument("--workloads", default="select-only,tpcb-like")
     parser.add_argument("--clients", default="2,10,50")
     parser.add_argument("--threads", type=int, default=1)
@@ -127,11 +135,15 @@ def main():
                          "CHECKPOINT")
                     rows.append(Row(workload, clients, options.threads, number, tool,
                                     *TOOLS[tool](options, workload, clients)))
-    with open(options.csv, "w", newline="", encoding="ascii") as file:
-        writer = csv.writer(file)
-        writer.writerow(Row._fields)
-        writer.writerows(rows)
-    print_table(rows, options)
+    report = measure.Report("Driving clients", options.csv)
+    report.text("The same scripts, clients and threads driven by noisy_run and by pgbench, in turn. CPU is that of the driver, "
+                "not of the server.")
+    table = io.StringIO()
+    with contextlib.redirect_stdout(table):
+        print_table(rows, options)
+    report.preformatted(table.getvalue())
+    add_targets(report, rows)
+    report.write(Row._fields, rows)
 
 
 if __name__ == "__main__":

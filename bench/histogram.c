@@ -3,8 +3,8 @@
  * histogram.c
  *	  What the histogram costs: one record, a snapshot, a percentile, storing.
  *
- * The values are drawn before the clock starts.  Each figure is the best of
- * several rounds: on a busy machine the others measure the neighbours.
+ * The values are drawn before the clock starts.  Of several rounds the best,
+ * the median and the worst are printed: on a busy machine only the best measures us and not the neighbours.
  *
  *-------------------------------------------------------------------------
  */
@@ -82,11 +82,20 @@ decode(void)
 		abort();
 }
 
-/* Nanoseconds of CPU time per operation, the best round; "n" operations per call, repeated "calls" times. */
+static int
+compare(const void *a, const void *b)
+{
+	double		left = *(const double *) a;
+	double		right = *(const double *) b;
+
+	return (left > right) - (left < right);
+}
+
+/* Nanoseconds of CPU time per operation; "n" operations per call, repeated "calls" times. */
 static void
 measure(const char *name, void (*run) (void), int calls, int n)
 {
-	double		best = INFINITY;
+	double		cost[ROUNDS];
 	int			round;
 	int			i;
 
@@ -96,9 +105,10 @@ measure(const char *name, void (*run) (void), int calls, int n)
 
 		for (i = 0; i < calls; i++)
 			run();
-		best = fmin(best, (double) (nn_thread_cpu_ns() - start_ns) / calls / n);
+		cost[round] = (double) (nn_thread_cpu_ns() - start_ns) / calls / n;
 	}
-	printf("%s,%.1f\n", name, best);
+	qsort(cost, ROUNDS, sizeof(cost[0]), compare);
+	printf("%s,%.1f,%.1f,%.1f\n", name, cost[0], cost[ROUNDS / 2], cost[ROUNDS - 1]);
 }
 
 int
@@ -106,7 +116,7 @@ main(void)
 {
 	draw_values();
 	nn_histogram_reset(&h);
-	printf("operation,cpu_ns\n");
+	printf("operation,best_ns,median_ns,worst_ns\n");
 	measure("record", record, 4, N_VALUES);
 	measure("snapshot", take_snapshot, 200, 1);
 	measure("percentile", percentile, 200, 1);

@@ -4,25 +4,46 @@
 #
 #	. "$(dirname "$0")/lib.sh"
 #	bench_server 'shared_buffers = 256MB' …   a throw-away server with the extension in the database "bench"
-#	bench_pgbench_tables SCALE                 pgbench's tables in it
+#	bench_second_server DATA LINE …            another one; PGPORT is then the port of that one
+#	bench_pgbench_tables SCALE                 pgbench's tables in the server of PGPORT
+#	bench_extension NAME                       a peer that is an extension, for a server that starts later
 #	bench_results NAME                         prints the path of bench/results/NAME, where raw rows are kept
+#	bench_measure PROGRAM.py ARGUMENT …        runs a measuring program of this folder to its end
 #
-# bench_server builds the tree as it is now and sets BIN, WORK, PGHOST, PGPORT, PGUSER and PGDATABASE.  Commands of
-# the server run as its user: as_server "$BIN/pgbench" ….  However the script ends, the server is
-# stopped and WORK removed.
+# bench_server builds the tree as it is now (or uses what bench/run has built), and sets BIN, WORK, PGHOST, PGPORT,
+# PGUSER and PGDATABASE.  Commands of the server run as its user: as_server "$BIN/pgbench" ….  However the
+# script ends, the servers are stopped and WORK removed.  Nothing is installed into the machine's own PostgreSQL.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../test/lib.sh"
 
-bench_server()
+# Build the tree, once for all parts: bench/run exports BENCH_PG, the folder of the private PostgreSQL.
+bench_build()
 {
 	trap_cleanup
 	find_postgres
 	make_work_dir
+	if [ -n "${BENCH_PG:-}" ]; then
+		BIN=$BENCH_PG$("$PG_CONFIG" --bindir)
+		PATH=$BIN:$PATH
+		export BIN PATH
+		return
+	fi
 	say "building for $("$PG_CONFIG" --version)"
 	copy_tree
 	make_private_postgres
 	build_and_install >"$WORK/build.log" 2>&1 || { tail -n 20 "$WORK/build.log"; die "the build failed"; }
-	start_server "$WORK/data" "$@"
+	export BENCH_PG=$WORK/pg
+}
+
+bench_server()
+{
+	bench_build
+	bench_second_server "$WORK/data" "$@"
+}
+
+bench_second_server()
+{
+	start_server "$@"
 	sql 'CREATE DATABASE bench'
 	export PGDATABASE=bench
 	sql 'CREATE EXTENSION pg_noisyneighbor' bench
@@ -34,8 +55,40 @@ bench_pgbench_tables()
 		{ cat "$WORK/pgbench-i.log"; die "pgbench -i failed"; }
 }
 
+#
+# Have the extension NAME in the private PostgreSQL: where the machine lacks it, its Debian package is fetched and
+# unpacked there, which needs no root and installs nothing.  Fails, with a message, where it cannot be had.
+#
+bench_extension()
+{
+	local name=$1 package folder
+
+	package=postgresql-$PG_MAJOR-$(echo "$name" | tr _ -)
+	[ ! -e "$BENCH_PG$("$PG_CONFIG" --sharedir)/extension/$name.control" ] || return 0
+	say "fetching the package $package, to be unpacked in $BENCH_PG"
+	folder=$(as_server mktemp -d "$WORK/fetch.XXXXXX")
+	if SERVER_CWD=$folder as_server apt-get -q download "$package" >"$WORK/fetch.log" 2>&1 ||
+		{ as_root apt-get -q update && SERVER_CWD=$folder as_server apt-get -q download "$package"; } >>"$WORK/fetch.log" 2>&1; then
+		as_server dpkg-deb -x "$folder"/*.deb "$BENCH_PG" && return 0
+	fi
+	tail -n 3 "$WORK/fetch.log"
+	say "$name cannot be had: nothing to compare with"
+	return 1
+}
+
 bench_results()
 {
-	mkdir -p "$NN_ROOT/bench/results"
-	printf '%s\n' "$NN_ROOT/bench/results/$1"
+	local folder=${BENCH_RESULTS:-$NN_ROOT/bench/results}
+
+	mkdir -p "$folder"
+	printf '%s\n' "$folder/$1"
+}
+
+bench_measure()
+{
+	local program=$1
+	shift
+
+	attended env BIN="$BIN" SERVER_USER="$(server_user)" POSTMASTER="$(head -n 1 "$WORK/data/postmaster.pid" 2>/dev/null)" \
+		PYTHONDONTWRITEBYTECODE=1 python3 "$NN_ROOT/bench/$program" "$@"
 }
