@@ -6,7 +6,7 @@
 
 -- Layout
 
-CREATE FUNCTION noisy_report_number(x float8, decimals int DEFAULT NULL, signed boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION noisy_report_number(x float8, decimals int DEFAULT NULL, signed boolean DEFAULT false)
 RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -23,7 +23,7 @@ COMMENT ON FUNCTION noisy_report_number(float8, int, boolean)
     IS 'a number for people: four digits that count, or so many decimals; a point under every lc_numeric; NULL and NaN give NULL';
 
 -- Control characters could move the cursor or colour a terminal.
-CREATE FUNCTION noisy_report_clean(value text, max_length int DEFAULT 80) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_clean(value text, max_length int DEFAULT 80) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -34,13 +34,13 @@ COMMENT ON FUNCTION noisy_report_clean(text, int)
     IS 'text of users for a terminal: control characters become question marks, and what is too long is cut';
 
 -- Break at spaces; a word that is longer than a line is broken anywhere.
-CREATE FUNCTION noisy_report_wrap(value text, first text, rest text, width int DEFAULT 96) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_wrap(value text, first text, rest text, width int DEFAULT 96) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     todo  text := trim(value);
-    room  int := width - length(rest);
+    room  int := greatest(width - length(rest), 1);
     cut   int;
     lines text[] := '{}';
 BEGIN
@@ -58,7 +58,7 @@ $$;
 COMMENT ON FUNCTION noisy_report_wrap(text, text, text, int)
     IS 'a paragraph broken into lines of at most width characters: the first begins with first, the others with rest (as long as first)';
 
-CREATE FUNCTION noisy_report_table(head text[], alignment text, body text[]) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_table(head text[], alignment text, body text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -89,7 +89,7 @@ $$;
 COMMENT ON FUNCTION noisy_report_table(text[], text, text[])
     IS 'an aligned table: heads, l or r for each column, and an array of rows; NULL cells are a dash; NULL without rows';
 
-CREATE FUNCTION noisy_report_duration(seconds float8) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_duration(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -99,7 +99,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_duration(float8) IS 'seconds for people';
 
-CREATE FUNCTION noisy_report_bytes(bytes float8) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_bytes(bytes float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -110,7 +110,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_bytes(float8) IS 'bytes for people, in powers of 1024';
 
-CREATE FUNCTION noisy_report_list(list jsonb) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_list(list jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -122,7 +122,7 @@ COMMENT ON FUNCTION noisy_report_list(jsonb) IS 'elements of a json array, with 
 
 -- Sections
 
-CREATE FUNCTION noisy_report_what(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_what(run bigint) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -188,7 +188,7 @@ $$;
 COMMENT ON FUNCTION noisy_report_what(bigint) IS 'section of noisy_report(): what ran on what';
 
 -- The lowest dose with that verdict, and of several client counts the one that is hit hardest.
-CREATE FUNCTION noisy_report_effect(run bigint, wanted text) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_effect(run bigint, wanted text) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -212,7 +212,7 @@ $$;
 COMMENT ON FUNCTION noisy_report_effect(bigint, text)
     IS 'the lowest dose of a run with that verdict, as a sentence with its 95 % intervals; NULL: none';
 
-CREATE FUNCTION noisy_report_verdict(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_verdict(run bigint) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -251,7 +251,7 @@ $$;
 COMMENT ON FUNCTION noisy_report_verdict(bigint) IS 'section of noisy_report(): the verdict in a sentence';
 
 -- A star marks what low_n names.
-CREATE FUNCTION noisy_report_results(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_results(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -272,7 +272,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_results(bigint) IS 'section of noisy_report(): throughput and latency of each level';
 
-CREATE FUNCTION noisy_report_impact(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_impact(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -297,7 +297,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_impact(bigint) IS 'section of noisy_report(): changes of each dose, with interval and verdict';
 
-CREATE FUNCTION noisy_report_dose(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_dose(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -322,7 +322,7 @@ $$;
 COMMENT ON FUNCTION noisy_report_dose(bigint) IS 'section of noisy_report(): noise asked for and delivered';
 
 -- The five largest of each level, and what each was in the baseline.
-CREATE FUNCTION noisy_report_waits(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_waits(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -349,7 +349,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_waits(bigint) IS 'section of noisy_report(): the largest waits of each level';
 
-CREATE FUNCTION noisy_report_server(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_server(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -380,7 +380,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_server(bigint) IS 'section of noisy_report(): checkpoints and buffers';
 
-CREATE FUNCTION noisy_report_host(run bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report_host(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -410,7 +410,7 @@ COMMENT ON FUNCTION noisy_report_host(bigint) IS 'section of noisy_report(): who
 
 -- Warnings: what to know before one believes the figures.
 
-CREATE FUNCTION noisy_report_warnings_run(run bigint) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION noisy_report_warnings_run(run bigint) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -457,7 +457,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_warnings_run(bigint) IS 'warnings of noisy_report() about the run and its workload';
 
-CREATE FUNCTION noisy_report_warnings_host(run bigint) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION noisy_report_warnings_host(run bigint) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -515,7 +515,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_warnings_host(bigint) IS 'warnings of noisy_report() about noise, host and server';
 
-CREATE FUNCTION noisy_report(run_id bigint) RETURNS text
+CREATE OR REPLACE FUNCTION noisy_report(run_id bigint) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$

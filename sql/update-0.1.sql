@@ -1,0 +1,13 @@
+-- From version 0.1. Pieces that replace what they create serve a fresh installation and an update alike.
+
+-- include 26-formula.sql
+-- include 27-curve.sql
+-- include 60-views.sql
+-- include 65-sensitivity.sql
+-- include 66-sanity.sql
+-- include 67-open-loop.sql
+-- include 70-report.sql
+-- include 90-privileges.sql
+
+-- Its answer was a run that settles the question in one of two cases; noisy_blocks_for_power() says how many settle it in nine of ten.
+DROP FUNCTION noisy_blocks_needed(float8, float8, float8);

@@ -1,1 +1,0 @@
-ALTER TABLE noisy_run_records SET (fillfactor = 25);
