@@ -7,27 +7,28 @@ CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/pg_noisyneighbor
 VERSIONS='17 18'
 PASSED=0 FAILED=0 SKIPPED=0
 
-# suite_of MAJOR: the release of Debian whose own PostgreSQL has this version.
+# suite_of MAJOR: the release of Debian, or Ubuntu, whose own PostgreSQL has this version.
 suite_of()
 {
 	case $1 in
+		16) echo noble ;;
 		17) echo trixie ;;
 		18) echo forky ;;
-		*) die "no Debian tree for PostgreSQL $1; known: $VERSIONS" ;;
+		*) die "no Debian tree for PostgreSQL $1; known: 16 $VERSIONS" ;;
 	esac
 }
 
 # get_tree MAJOR: the tree with everything that the tests need.
 get_tree()
 {
-	attended as_root "$NN_ROOT/test/tree" "$CACHE" get "$(suite_of "$1")" \
+	attended as_root "$WORK/exchange/pg_noisyneighbor/test/tree" "$CACHE" get "$(suite_of "$1")" \
 		build-essential clang "postgresql-$1" "postgresql-server-dev-$1" libpq-dev libipc-run-perl perl python3 locales locales-all
 }
 
 # in_tree SUITE COMMAND: a shell command in a layer above the tree, as root, with WORK/exchange as /src.
 in_tree()
 {
-	attended as_root "$NN_ROOT/test/tree" "$CACHE" run "$1" "$WORK/exchange" "$2"
+	attended as_root "$WORK/exchange/pg_noisyneighbor/test/tree" "$CACHE" run "$1" "$WORK/exchange" "$2"
 }
 
 # WORK with a fresh clone of HEAD in WORK/exchange/pg_noisyneighbor; "worktree": with the files as they are.
