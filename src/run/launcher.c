@@ -34,6 +34,7 @@
 #include "core/clock.h"
 #include "run/launcher.h"
 #include "run/store.h"
+#include "server/text.h"
 #include "server/worker.h"
 
 #define NN_POLL_MS	250
@@ -228,6 +229,8 @@ raise_failure(NnShared *shared, NnRunState state, int64 run_id)
 	SpinLockAcquire(&shared->mutex);
 	failure = shared->failure;
 	SpinLockRelease(&shared->mutex);
+	nn_text_repair(failure.message);
+	nn_text_repair(failure.detail);
 	nothing_lost = failure.sqlerrcode != ERRCODE_UNDEFINED_OBJECT &&
 		failure.sqlerrcode != ERRCODE_UNDEFINED_TABLE;	/* the run's row, or our tables */
 	if (failure.sqlerrcode == 0)

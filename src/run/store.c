@@ -33,6 +33,7 @@
 #include "run/environment.h"
 #include "run/store.h"
 #include "server/histogram_datum.h"
+#include "server/text.h"
 
 #define NN_RUN_TABLE	"noisy_run_records"
 #define NN_MAX_ARGS		32
@@ -154,13 +155,15 @@ add_bool(StoreArgs *args, bool value)
 	add_arg(args, BOOLOID, BoolGetDatum(value), false);
 }
 
-/* NULL and "" are NULL */
+/* NULL and "" are NULL. What is no text in this database is made one. */
 static void
 add_text(StoreArgs *args, const char *value)
 {
 	bool		isnull = (value == NULL || value[0] == '\0');
+	char	   *text = pstrdup(isnull ? "" : value);
 
-	add_arg(args, TEXTOID, isnull ? (Datum) 0 : CStringGetTextDatum(value), isnull);
+	nn_text_repair(text);
+	add_arg(args, TEXTOID, isnull ? (Datum) 0 : CStringGetTextDatum(text), isnull);
 }
 
 static void

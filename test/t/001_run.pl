@@ -209,5 +209,23 @@ like($session->{out}, qr/\nt$/, 'and sees the run');
 my $checkpoints = sql(qq{SELECT noisy_run('simple-update', '{1}', '{0}', repeats => 1, options => '{"checkpoint": "before_block"}', $tiny)});
 is(sql("SELECT count(*) FROM noisy_blocks WHERE run_id = $checkpoints"), '1', 'a run with checkpoints completes');
 
+# Messages are cut to the room that there is for them, and never within a character.
+$node->safe_psql('postgres', q{CREATE DATABASE utf8 ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0});
+$node->safe_psql('utf8', q{
+	CREATE EXTENSION pg_noisyneighbor;
+	SELECT noisy_workload_init(1);
+	CREATE FUNCTION complain() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN IF random() < 0.5 THEN RAISE EXCEPTION '%', repeat(chr(8364), 400); END IF; RETURN new; END $$;
+	CREATE TRIGGER complain BEFORE UPDATE ON pgbench_accounts FOR EACH ROW EXECUTE FUNCTION complain()});
+my $complaints = $node->safe_psql('utf8', "SELECT noisy_run('simple-update', '{1}', '{0}', repeats => 1, $tiny)");
+is($node->safe_psql('utf8', "SELECT last_error ~ ('^' || chr(8364) || '{100,}\$') FROM noisy_blocks WHERE run_id = $complaints"), 't',
+	'a long message of a failed transaction is stored as whole characters');
+$node->safe_psql('utf8', q{
+	DROP TABLE pgbench_branches;
+	CREATE FUNCTION complaint() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', repeat(chr(8364), 400); END $$;
+	CREATE VIEW pgbench_branches AS SELECT complaint()});
+my $complaint = ($node->psql('utf8', "SELECT noisy_run('simple-update', '{1}', '{0}', repeats => 1, $tiny)"))[2];
+like($complaint, qr/could not set up 1 of 1 clients.*DETAIL:  (\xe2\x82\xac){100,}$/s, 'and so is that of a client that failed');
+
 $node->stop;
 done_testing();
