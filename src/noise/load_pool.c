@@ -15,7 +15,9 @@
  * may touch it can be left behind.  A thread that carries out an order looks at
  * the stop flag every piece of work, so waiting for it takes
  * milliseconds.  One that still creates its state (a large working set takes seconds) touches
- * nothing but its own memory and looks at the flag before anything else: it is not waited for.
+ * nothing but its own memory and looks at the flag before anything else: it is not waited for.  The wait
+ * has a bound, because a piece of work may hang where memory is short (page faults of a control group
+ * over its limit sleep for seconds): so a thread that has been told to stop never touches shared memory again.
  *
  * The pool belongs to the memory context that it was created in, which must live as long as
  * the process does: threads may outlive everything else.
@@ -120,13 +122,19 @@ timed_wait(NnLoadPool *pool, pthread_cond_t *condition, uint64_t until_ns)
 
 /* --- in the load threads --- */
 
+/* Told to stop by our own process, which may be about to let the shared memory go. */
+static inline bool
+is_stopped(NnLoadPool *pool)
+{
+	return pg_atomic_read_u32(&pool->stop) != 0;
+}
+
 static bool
 thread_must_stop(void *arg)
 {
-	PoolThread *thread = arg;
+	NnLoadPool *pool = ((PoolThread *) arg)->pool;
 
-	return pg_atomic_read_u32(&thread->pool->stop) != 0 ||
-		nn_shared_must_stop(thread->pool->shared);
+	return is_stopped(pool) || nn_shared_must_stop(pool->shared);
 }
 
 static void
@@ -135,7 +143,7 @@ thread_wait_until(void *arg, uint64_t until_ns)
 	NnLoadPool *pool = ((PoolThread *) arg)->pool;
 
 	pthread_mutex_lock(&pool->mutex);
-	if (pg_atomic_read_u32(&pool->stop) == 0)
+	if (!is_stopped(pool))
 		timed_wait(pool, &pool->ordered, until_ns);
 	pthread_mutex_unlock(&pool->mutex);
 }
@@ -146,11 +154,11 @@ thread_record_second(void *arg, int second, double achieved_pct)
 	PoolThread *thread = arg;
 	NnShared   *shared = thread->pool->shared;
 
-	if (second < shared->request.max_seconds)
+	if (!is_stopped(thread->pool) && second < shared->request.max_seconds)
 		nn_shared_dose_second(shared, thread->number, second)->achieved_pct = (float) achieved_pct;
 }
 
-/* Carry out a block; the thread's results are complete in shared memory afterwards. */
+/* Carry out a block; the thread's results are complete in shared memory afterwards, unless it was stopped. */
 static void
 thread_run_block(PoolThread *thread, void *stressor_state, const NnOrder *order)
 {
@@ -174,6 +182,8 @@ thread_run_block(PoolThread *thread, void *stressor_state, const NnOrder *order)
 	duty.n_seconds = order->n_seconds;
 	duty.phase_ns = thread->phase_ns;
 	nn_duty_run(thread->stressor, stressor_state, thread->bytes, &duty, &env, &result);
+	if (is_stopped(thread->pool))
+		return;
 
 	load->requested_pct = order->level_pct;
 	load->achieved_pct = result.achieved_pct;
@@ -194,9 +204,9 @@ thread_next_order(PoolThread *thread, uint64_t *current, NnOrder *order)
 
 	pthread_mutex_lock(&pool->mutex);
 	thread->done = *current;
-	while (pg_atomic_read_u32(&pool->stop) == 0 && pool->given == thread->done)
+	while (!is_stopped(pool) && pool->given == thread->done)
 		pthread_cond_wait(&pool->ordered, &pool->mutex);
-	go_on = pg_atomic_read_u32(&pool->stop) == 0;
+	go_on = !is_stopped(pool);
 	*current = pool->given;
 	*order = pool->order;
 	pthread_mutex_unlock(&pool->mutex);
