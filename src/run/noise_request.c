@@ -59,6 +59,10 @@ read_names(const NnRunArgs *args, const NnTopology *host, NoiseRequest *noise)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("argument \"noise\" must not be null")));
+	if (ARR_NDIM(args->noise) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("argument \"noise\" must be a one-dimensional array")));
 	deconstruct_array(args->noise, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
 	for (int i = 0; i < n; i++)
 	{
@@ -80,7 +84,7 @@ read_names(const NnRunArgs *args, const NnTopology *host, NoiseRequest *noise)
 		if (stressor == NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("noise \"%s\" is not known", name),
+					 errmsg("noise \"%s\" is not known", nn_shorten(name)),
 					 errdetail("The kinds of noise are %s.", nn_quoted_list(stressor_names()))));
 		for (int j = 0; j < request->n_stressors; j++)
 			if (strcmp(request->stressors[j].name, name) == 0)
@@ -100,18 +104,16 @@ read_names(const NnRunArgs *args, const NnTopology *host, NoiseRequest *noise)
 static uint64
 json_bytes(const JsonbValue *value, const char *stressor)
 {
-	int64		bytes;
+	double		bytes = 0;
 
 	if (value->type == jbvString)
-		bytes = DatumGetInt64(DirectFunctionCall1(pg_size_bytes,
-												  PointerGetDatum(cstring_to_text_with_len(value->val.string.val,
-																						   value->val.string.len))));
+		bytes = (double) DatumGetInt64(DirectFunctionCall1(pg_size_bytes,
+														   PointerGetDatum(cstring_to_text_with_len(value->val.string.val,
+																									value->val.string.len))));
 	else if (value->type == jbvNumeric)
-		bytes = DatumGetInt64(DirectFunctionCall1(numeric_int8,
-												  NumericGetDatum(value->val.numeric)));
-	else
-		bytes = 0;
-	if (bytes < NN_MIN_BYTES)
+		bytes = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
+												   NumericGetDatum(value->val.numeric)));
+	if (!(bytes >= NN_MIN_BYTES && bytes < 0x1p63))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"bytes\" of noise \"%s\" is out of range", stressor),
@@ -135,7 +137,7 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 	if (!nn_in_list(key, known))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("noise \"%s\" has no option \"%s\"", stressor->name, key),
+				 errmsg("noise \"%s\" has no option \"%s\"", stressor->name, nn_shorten(key)),
 				 errdetail("Its options are %s.", nn_quoted_list(known))));
 	if (strcmp(key, "bytes") == 0)
 	{
@@ -177,7 +179,7 @@ read_stressor_options(const char *key, const JsonbValue *value, void *arg)
 		}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("noise_options names \"%s\", which is not in \"noise\"", key),
+			 errmsg("noise_options names \"%s\", which is not in \"noise\"", nn_shorten(key)),
 			 nn_stressor_find(key) ? errhint("Add it to \"noise\".") :
 			 errdetail("The kinds of noise are %s.", nn_quoted_list(stressor_names()))));
 }
@@ -192,7 +194,7 @@ check_memory(const NnTopology *host, NoiseRequest *noise)
 	double		given = 0;
 	double		by_default = 0;
 
-	if (room == 0)
+	if (host->mem_available_bytes == 0)
 		return;					/* the host does not say */
 	for (int i = 0; i < request->n_stressors; i++)
 	{

@@ -15,6 +15,7 @@
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "common/pg_prng.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -32,6 +33,9 @@
 #define NN_MAX_BLOCKS		100000
 #define NN_MIN_DURATION_S	0.1
 #define NN_MAX_THREADS		256
+#define NN_MAX_ELEMENTS		1000	/* of an array argument */
+#define NN_MAX_LABEL		1024	/* bytes */
+#define NN_SHOWN_BYTES		64	/* of a name that is not known */
 #define NN_SETTLE_NS		(200 * NN_NS_PER_MS)
 #define NN_MAX_RATE			1000000.0	/* transactions/s */
 #define NN_MIN_LIMIT_MS		0.001
@@ -65,6 +69,15 @@ nn_in_list(const char *name, const char *const *names)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	return false;
+}
+
+char *
+nn_shorten(const char *name)
+{
+	int			length = (int) strlen(name);
+	int			shown = pg_mbcliplen(name, length, NN_SHOWN_BYTES);
+
+	return psprintf("%.*s%s", shown, name, shown < length ? "..." : "");
 }
 
 void
@@ -115,6 +128,12 @@ array_elements(ArrayType *array, const char *argument, Oid type, int *n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("argument \"%s\" must be a one-dimensional array", argument)));
+	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) > NN_MAX_ELEMENTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("argument \"%s\" has too many elements", argument),
+				 errdetail("It has %d, and %d are possible.",
+						   ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)), NN_MAX_ELEMENTS)));
 	get_typlenbyvalalign(type, &len, &byval, &align);
 	deconstruct_array(array, type, len, byval, align, &elements, &nulls, n);
 	if (*n == 0)
@@ -129,7 +148,15 @@ array_elements(ArrayType *array, const char *argument, Oid type, int *n)
 	return elements;
 }
 
-/* An interval in nanoseconds; months count as 30 days. */
+/* Months count as 30 days. */
+static double
+interval_s(const Interval *interval)
+{
+	return interval->time / (double) USECS_PER_SEC
+		+ ((double) interval->day + (double) interval->month * DAYS_PER_MONTH) * SECS_PER_DAY;
+}
+
+/* An argument in nanoseconds. */
 static uint64
 interval_ns(const Interval *interval, const char *argument, double min_s, double max_s)
 {
@@ -137,8 +164,7 @@ interval_ns(const Interval *interval, const char *argument, double min_s, double
 
 	if (interval == NULL)
 		refuse_null(argument);
-	seconds = interval->time / (double) USECS_PER_SEC
-		+ ((double) interval->day + (double) interval->month * DAYS_PER_MONTH) * SECS_PER_DAY;
+	seconds = interval_s(interval);
 	if (!(seconds >= min_s && seconds <= max_s))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -172,7 +198,7 @@ read_doses(const NnRunArgs *args, int *n_doses)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("noise level %s is out of range",
-							DatumGetCString(DirectFunctionCall1(numeric_out, elements[i]))),
+							nn_shorten(DatumGetCString(DirectFunctionCall1(numeric_out, elements[i])))),
 					 errdetail("A level is a percentage of one CPU per load thread, from 0 to 100.")));
 		for (int j = 0; j < *n_doses; j++)
 			if (doses[j] == level)
@@ -225,7 +251,7 @@ read_workload(const NnRunArgs *args, NnRequest *request)
 	if (!nn_in_list(args->workload, workloads))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("workload \"%s\" is not known", args->workload),
+				 errmsg("workload \"%s\" is not known", nn_shorten(args->workload)),
 				 errdetail("The workloads are %s.", nn_quoted_list(workloads))));
 	strlcpy(request->workload, args->workload, sizeof(request->workload));
 	request->has_workload = true;
@@ -235,7 +261,7 @@ read_workload(const NnRunArgs *args, NnRequest *request)
 	if (!nn_in_list(args->query_mode, query_modes))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query mode \"%s\" is not known", args->query_mode),
+				 errmsg("query mode \"%s\" is not known", nn_shorten(args->query_mode)),
 				 errdetail("The query modes are %s.", nn_quoted_list(query_modes))));
 	request->query_mode =
 		strcmp(args->query_mode, "simple") == 0 ? NN_QUERY_SIMPLE :
@@ -273,26 +299,38 @@ json_string(const JsonbValue *value, const char *key)
 
 /* '10 ms', or a number of milliseconds */
 static uint64
-json_duration_ns(const JsonbValue *value, const char *key, double min_s, double max_s)
+json_duration_ns(const JsonbValue *value, const char *key, double min_ms, double max_ms)
 {
-	Datum		interval;
+	double		ms;
 
 	if (value->type == jbvNumeric)
-	{
-		double		ms = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
-															NumericGetDatum(value->val.numeric)));
+		ms = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
+	else
+		ms = 1000 * interval_s(DatumGetIntervalP(DirectFunctionCall3(interval_in,
+																	 CStringGetDatum(json_string(value, key)),
+																	 ObjectIdGetDatum(InvalidOid),
+																	 Int32GetDatum(-1))));
+	if (!(ms >= min_ms && ms <= max_ms))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" is out of range", key),
+				 errdetail("It is %g ms and must be from %g ms to %g ms.", ms, min_ms, max_ms)));
+	return (uint64) (ms * NN_NS_PER_MS);
+}
 
-		if (!(ms >= min_s * 1000 && ms <= max_s * 1000))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" is out of range", key),
-					 errdetail("It is %g ms and must be from %g ms to %g ms.",
-							   ms, min_s * 1000, max_s * 1000)));
-		return (uint64) (ms * NN_NS_PER_MS);
-	}
-	interval = DirectFunctionCall3(interval_in, CStringGetDatum(json_string(value, key)),
-								   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-	return interval_ns(DatumGetIntervalP(interval), key, min_s, max_s);
+static int64
+json_integer(const JsonbValue *value, const char *key)
+{
+	double		number = NAN;
+
+	if (value->type == jbvNumeric)
+		number = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
+													NumericGetDatum(value->val.numeric)));
+	if (!(fabs(number) < 0x1p63 && number == floor(number)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" must be an integer", key)));
+	return DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
 }
 
 static void
@@ -306,14 +344,7 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 				 errmsg("option \"%s\" is not supported by this version", key),
 				 errdetail("The options are %s.", nn_quoted_list(options_known))));
 	if (strcmp(key, "seed") == 0)
-	{
-		if (value->type != jbvNumeric)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"seed\" must be an integer")));
-		request->seed = (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8,
-																   NumericGetDatum(value->val.numeric)));
-	}
+		request->seed = (uint64) json_integer(value, key);
 	else if (strcmp(key, "checkpoint") == 0)
 	{
 		char	   *name = json_string(value, key);
@@ -325,19 +356,19 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 		else
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"checkpoint\" has no value \"%s\"", name),
+					 errmsg("option \"checkpoint\" has no value \"%s\"", nn_shorten(name)),
 					 errdetail("The values are \"none\" and \"before_block\".")));
 	}
 	else if (strcmp(key, "latency_limit_ms") == 0)
-		request->latency_limit_ns = json_duration_ns(value, key, NN_MIN_LIMIT_MS / 1000, NN_MAX_LIMIT_MS / 1000);
+		request->latency_limit_ns = json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
 	else if (strcmp(key, "sample_interval") == 0)
-		request->sample_interval_ms = (int) (json_duration_ns(value, key, 0.001, 10) / NN_NS_PER_MS);
+		request->sample_interval_ms = (int) (json_duration_ns(value, key, 1, 10000) / NN_NS_PER_MS);
 	else if (strcmp(key, "settle") == 0)
-		request->settle_ns = json_duration_ns(value, key, 0, 60);
+		request->settle_ns = json_duration_ns(value, key, 0, 60000);
 	else
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" is not known", key),
+				 errmsg("option \"%s\" is not known", nn_shorten(key)),
 				 errdetail("The options are %s.", nn_quoted_list(options_known))));
 }
 
@@ -441,6 +472,11 @@ nn_request_build(const NnRunArgs *args, NnRunPlan *plan)
 		if (args->conninfo)
 			nn_conninfo_check(args->conninfo);
 	}
+	if (args->label && strlen(args->label) > NN_MAX_LABEL)
+		ereport(ERROR,
+				(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+				 errmsg("argument \"label\" is too long"),
+				 errdetail("It has %zu bytes, and %d are possible.", strlen(args->label), NN_MAX_LABEL)));
 	nn_request_noise(args, n_doses > 0, plan);
 	request->duration_ns = interval_ns(args->duration, "duration", NN_MIN_DURATION_S,
 									   nn_max_duration_s);

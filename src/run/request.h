@@ -65,6 +65,9 @@ extern void nn_json_each(JsonbContainer *json, const char *what, NnJsonEach each
 /* A list of names in double quotes, for messages. */
 extern char *nn_quoted_list(const char *const *names);
 
+/* The beginning of a name that may be very long, for messages. */
+extern char *nn_shorten(const char *name);
+
 /* Is "name" in the NULL-terminated list? */
 extern bool nn_in_list(const char *name, const char *const *names);
 
