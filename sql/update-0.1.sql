@@ -8,6 +8,7 @@
 -- include 67-open-loop.sql
 -- include 70-report.sql
 -- include 90-privileges.sql
+-- include 95-strangers.sql
 
 -- Its answer was a run that settles the question in one of two cases; noisy_blocks_for_power() says how many settle it in nine of ten.
 DROP FUNCTION noisy_blocks_needed(float8, float8, float8);
