@@ -17,7 +17,7 @@
  * Statistics of more values than this would hold up a query that cannot be
  * cancelled meanwhile; a run has hundreds of blocks.
  */
-#define NN_ARRAY_VALUES_MAX	10000
+#define NN_ARRAY_VALUES_MAX	2000
 
 typedef enum NnArrayNulls
 {

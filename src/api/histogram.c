@@ -21,6 +21,7 @@
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -215,9 +216,12 @@ nn_sql_histogram_percentiles(PG_FUNCTION_ARGS)
 	if (h->count == 0)
 		PG_RETURN_NULL();
 	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (!nulls[i])
 			values[i] = Float8GetDatum(nn_histogram_percentile_ns(h, DatumGetFloat8(values[i])) /
 									   NN_NS_PER_MS_F);
+	}
 	PG_RETURN_ARRAYTYPE_P(construct_md_array(values, nulls, ARR_NDIM(fractions), ARR_DIMS(fractions),
 											 ARR_LBOUND(fractions), FLOAT8OID, sizeof(float8),
 											 FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));

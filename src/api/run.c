@@ -164,6 +164,7 @@ typedef struct Progress
 	char		phase[NAMEDATALEN];
 	uint64		started_ns;
 	uint64		ends_ns;
+	uint64		load_since_ns;	/* start of the latest block */
 	uint64		last_commit_ns;
 	double		live_tps;
 	double		live_p99_ms;
@@ -178,6 +179,7 @@ read_progress(NnShared *shared, Progress *progress)
 	memcpy(progress->phase, shared->phase, NAMEDATALEN);
 	progress->started_ns = shared->started_ns;
 	progress->ends_ns = shared->ends_ns;
+	progress->load_since_ns = shared->order.start_ns;
 	progress->last_commit_ns = shared->last_commit_ns;
 	progress->live_tps = shared->live_tps;
 	progress->live_p99_ms = shared->live_p99_ms;
@@ -189,7 +191,7 @@ static bool
 is_stalled(const Progress *progress, uint64 now_ns)
 {
 	return strcmp(progress->phase, "measuring") == 0 && progress->last_commit_ns != 0 &&
-		now_ns > progress->last_commit_ns + NN_STALLED_NS;
+		now_ns > Max(progress->last_commit_ns, progress->load_since_ns) + NN_STALLED_NS;
 }
 
 static void

@@ -12,22 +12,14 @@
 #include <string.h>
 
 #include "core/resample.h"
+#include "core/statistics.h"
 
 #define RESAMPLE_SEED	UINT64_C(1)
 
 static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
-static int
 compare_levels(const void *a, const void *b)
 {
-	return compare_doubles(&((const NnCurveBlock *) a)->level, &((const NnCurveBlock *) b)->level);
+	return nn_compare_doubles(&((const NnCurveBlock *) a)->level, &((const NnCurveBlock *) b)->level);
 }
 
 /* Equal doses, as of levels that could not be reached, keep the order of their levels. */
@@ -36,9 +28,9 @@ compare_points(const void *a, const void *b)
 {
 	const NnCurvePoint *p = a;
 	const NnCurvePoint *q = b;
-	int			by_dose = compare_doubles(&p->dose, &q->dose);
+	int			by_dose = nn_compare_doubles(&p->dose, &q->dose);
 
-	return by_dose != 0 ? by_dose : compare_doubles(&p->level, &q->level);
+	return by_dose != 0 ? by_dose : nn_compare_doubles(&p->level, &q->level);
 }
 
 /* Dose, median, mean and scatter of a point from its blocks; "scratch" has room for their values. */
@@ -57,7 +49,7 @@ summarise_point(const NnCurveBlock *blocks, NnCurvePoint *point, double *scratch
 	}
 	for (i = 0; i < n; i++)
 		point->within += (scratch[i] - point->mean) * (scratch[i] - point->mean);
-	qsort(scratch, (size_t) n, sizeof(double), compare_doubles);
+	qsort(scratch, (size_t) n, sizeof(double), nn_compare_doubles);
 	point->median = (scratch[(n - 1) / 2] + scratch[n / 2]) / 2;
 }
 

@@ -50,6 +50,14 @@ nn_histogram_reset(NnHistogram *h)
 	h->min_ns = UINT64_MAX;
 }
 
+/* Sums of foreign histograms may be at their limits, where rounding would carry them over. */
+static void
+limit_sums(NnHistogram *h)
+{
+	h->sum_ns = fmin(h->sum_ns, nn_histogram_sum_limit(h));
+	h->sum_sq_ns = fmin(h->sum_sq_ns, nn_histogram_sum_sq_limit(h));
+}
+
 void
 nn_histogram_merge(NnHistogram *into, const NnHistogram *from)
 {
@@ -67,6 +75,7 @@ nn_histogram_merge(NnHistogram *into, const NnHistogram *from)
 		into->min_ns = from->min_ns;
 	if (from->max_ns > into->max_ns)
 		into->max_ns = from->max_ns;
+	limit_sums(into);
 }
 
 static inline uint64_t
@@ -181,6 +190,7 @@ nn_histogram_snapshot(NnHistogram *to, const NnHistogram *from)
 		to->max_ns = to->min_ns;
 	to->sum_ns = fmin(fmax(to->sum_ns, (double) to->count * (double) to->min_ns),
 					  (double) to->count * (double) to->max_ns);
+	limit_sums(to);
 }
 
 /* later - earlier, not below 0: two snapshots of one recorder never give less. */
@@ -228,6 +238,7 @@ nn_histogram_subtract(NnHistogram *result, const NnHistogram *later,
 	}
 	if (result->max_ns < result->min_ns)
 		result->max_ns = result->min_ns;
+	limit_sums(result);
 }
 
 /*

@@ -56,6 +56,22 @@ extern uint64_t nn_histogram_bucket_high_ns(uint32_t bucket);	/* exclusive */
 
 extern void nn_histogram_reset(NnHistogram *h);
 
+/*
+ * No sum, and no sum of squares, is above these: twice what so many values up
+ * to max_ns can add up to, which leaves room for the rounding of additions.
+ */
+static inline double
+nn_histogram_sum_limit(const NnHistogram *h)
+{
+	return 2.0 * (double) h->count * (double) h->max_ns;
+}
+
+static inline double
+nn_histogram_sum_sq_limit(const NnHistogram *h)
+{
+	return nn_histogram_sum_limit(h) * (double) h->max_ns;
+}
+
 /* Record one value: the hot path, <= 25 ns. */
 static inline void
 nn_histogram_record(NnHistogram *h, uint64_t value_ns)

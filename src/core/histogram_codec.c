@@ -18,11 +18,7 @@
 #define BINARY_VERSION	1
 #define VARINT_MAX_BYTES 10
 
-/* What 2^63 values of 2^64 ns each add up to, and their squares. */
-#define SUM_LIMIT		ldexp(1.0, 127)
-#define SUM_SQ_LIMIT	ldexp(1.0, 191)
-
-/* Room for SUM_SQ_LIMIT in decimal (58 digits). */
+/* Room in decimal for the limit of a sum of squares, 2^192 (58 digits). */
 #define WHOLE_DIGITS	64
 
 static const char *const truncated = "the data ends too early";
@@ -64,8 +60,8 @@ check_consistency(const NnHistogram *h, int64_t first, int64_t last)
 		return "one value has two extremes";
 
 	/* The comparisons are also false for NaN; the sign catches -0. */
-	if (!(h->sum_ns <= SUM_LIMIT) || signbit(h->sum_ns) ||
-		!(h->sum_sq_ns <= SUM_SQ_LIMIT) || signbit(h->sum_sq_ns))
+	if (!(h->sum_ns <= nn_histogram_sum_limit(h)) || signbit(h->sum_ns) ||
+		!(h->sum_sq_ns <= nn_histogram_sum_sq_limit(h)) || signbit(h->sum_sq_ns))
 		return "a sum is out of range";
 	if (h->sum_ns != floor(h->sum_ns) || h->sum_sq_ns != floor(h->sum_sq_ns))
 		return "a sum is not a whole number of nanoseconds";

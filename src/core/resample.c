@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/statistics.h"
+
 #define SIGN_FLIP_SEED	UINT64_C(1)
 #define INTERVAL_LOW	0.025
 #define INTERVAL_HIGH	0.975
@@ -101,21 +103,16 @@ nn_sign_flip_p(const double *x, int n)
 		sum += x[i];
 		size += fabs(x[i]);
 	}
+	/* Flipping a sign takes twice a difference from the sum. */
+	if (!isfinite(2 * size))
+		return NAN;
+
 	/* Sums that differ by rounding alone are equal. */
 	least = fabs(sum) - 1e-12 * size;
 
 	if (n <= NN_SIGN_FLIP_EXACT_MAX)
 		return sign_flip_exact(x, n, sum, least);
 	return sign_flip_sampled(x, n, least);
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
 }
 
 double
@@ -125,7 +122,7 @@ nn_quantile_nearest(double *x, int n, double p)
 
 	if (n < 1 || !(p >= 0 && p <= 1))
 		return NAN;
-	qsort(x, (size_t) n, sizeof(double), compare_doubles);
+	qsort(x, (size_t) n, sizeof(double), nn_compare_doubles);
 	outside = (int) (fmin(p, 1 - p) * n);
 	return x[p < 0.5 ? outside : n - 1 - outside];
 }
@@ -184,7 +181,7 @@ spread_of(double *x, int n, void *arg)
 	double		median;
 
 	(void) arg;
-	qsort(x, (size_t) n, sizeof(double), compare_doubles);
+	qsort(x, (size_t) n, sizeof(double), nn_compare_doubles);
 	median = sorted_quantile(x, n, 0.5);
 	if (!(median > 0))
 		return NAN;

@@ -27,8 +27,8 @@
  * positive as negative: the share of the 2^n sign vectors under which the
  * sum is as far from 0 as it is, or farther.  Exact up to
  * NN_SIGN_FLIP_EXACT_MAX; never below 2 / 2^n.  Beyond that estimated from random
- * sign vectors, (hits + 1) / (draws + 1).  NaN when n < 1 or a difference is
- * not finite.
+ * sign vectors, (hits + 1) / (draws + 1).  NaN when n < 1 or a difference, or
+ * the sum of them all, is not finite.
  */
 extern double nn_sign_flip_p(const double *x, int n);
 

@@ -51,8 +51,8 @@ nn_stddev(const double *x, int n)
 	return sqrt(sum_sq / (n - 1));
 }
 
-static int
-compare_doubles(const void *a, const void *b)
+int
+nn_compare_doubles(const void *a, const void *b)
 {
 	double		x = *(const double *) a;
 	double		y = *(const double *) b;
@@ -79,7 +79,7 @@ nn_quantile(const double *x, int n, double p)
 	if (sorted == NULL)
 		return NAN;
 	memcpy(sorted, x, sizeof(double) * (size_t) n);
-	qsort(sorted, (size_t) n, sizeof(double), compare_doubles);
+	qsort(sorted, (size_t) n, sizeof(double), nn_compare_doubles);
 
 	position = p * (n - 1);
 	below = (int) position;

@@ -24,4 +24,7 @@ extern double nn_t_cdf(double t, double df);
 /* Quantile by linear interpolation between order statistics (R type 7); sorts a copy. p in [0, 1]. */
 extern double nn_quantile(const double *x, int n, double p);
 
+/* For qsort() of doubles that are no NaN, ascending. */
+extern int	nn_compare_doubles(const void *a, const void *b);
+
 #endif							/* NN_STATISTICS_H */

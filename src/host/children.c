@@ -14,14 +14,26 @@
 #include <dirent.h>
 #include <string.h>
 
-/* Parent of a process, from its stat file; -1 when it can't be read. */
+/* Read a process id; false, with "*at" anywhere, when there is none. */
+static bool
+parse_pid(const char **at, pid_t *pid)
+{
+	uint64_t	value;
+
+	if (!nn_parse_u64(at, &value) || value == 0 || value > INT32_MAX)
+		return false;
+	*pid = (pid_t) value;
+	return true;
+}
+
+/* Parent of a process, from its stat file; -1 when it has none or it can't be read. */
 static pid_t
 parent_of(const NnHostRoot *root, const char *pid)
 {
 	char		path[NN_PATH_LEN];
 	char		buf[2048];
 	const char *at;
-	uint64_t	parent;
+	pid_t		parent;
 
 	if (!nn_path(path, sizeof(path), "%s/%s/stat", root->proc, pid) ||
 		nn_read_file(path, buf, sizeof(buf), NULL) < 0)
@@ -32,7 +44,7 @@ parent_of(const NnHostRoot *root, const char *pid)
 	if (at == NULL || at[1] != ' ' || at[2] == '\0')
 		return -1;
 	at += 3;
-	return nn_parse_u64(&at, &parent) ? (pid_t) parent : -1;
+	return parse_pid(&at, &parent) ? parent : -1;
 }
 
 int
@@ -50,10 +62,9 @@ nn_process_children_read(const NnHostRoot *root, pid_t parent, pid_t *children, 
 		nn_read_file(path, buf, sizeof(buf), NULL) >= 0)
 	{
 		const char *at = buf;
-		uint64_t	pid;
 
-		while (n < max && nn_parse_u64(&at, &pid))
-			children[n++] = (pid_t) pid;
+		while (n < max && parse_pid(&at, &children[n]))
+			n++;
 		return n;
 	}
 
@@ -66,10 +77,9 @@ nn_process_children_read(const NnHostRoot *root, pid_t parent, pid_t *children, 
 	while (n < max && (entry = readdir(dir)) != NULL)
 	{
 		const char *at = entry->d_name;
-		uint64_t	pid;
 
-		if (nn_parse_u64(&at, &pid) && *at == '\0' && parent_of(root, entry->d_name) == parent)
-			children[n++] = (pid_t) pid;
+		if (parse_pid(&at, &children[n]) && *at == '\0' && parent_of(root, entry->d_name) == parent)
+			n++;
 	}
 	closedir(dir);
 	return n;

@@ -54,8 +54,8 @@ nn_process_cpu_read(const NnHostRoot *root, pid_t pid, NnProcessCpu *cpu, NnWhyN
 			return false;
 		}
 
-	cpu->own_s = tick_s * (double) (fields[FIELD_UTIME] + fields[FIELD_STIME]);
-	cpu->children_s = tick_s * (double) (fields[FIELD_CUTIME] + fields[FIELD_CSTIME]);
+	cpu->own_s = tick_s * ((double) fields[FIELD_UTIME] + (double) fields[FIELD_STIME]);
+	cpu->children_s = tick_s * ((double) fields[FIELD_CUTIME] + (double) fields[FIELD_CSTIME]);
 	cpu->start_ticks = (uint64_t) fields[FIELD_STARTTIME];
 	return true;
 }

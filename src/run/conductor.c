@@ -51,6 +51,7 @@
 #define NN_BLOCK_OVERHEAD_NS (300 * NN_NS_PER_MS)	/* a guess, for the estimate of the end */
 
 static NnEnsemble conductor;
+static Oid	run_table;			/* its end is the end of the run */
 
 static void
 set_state(NnShared *shared, NnRunState state)
@@ -88,7 +89,8 @@ conductor_exit(int code, Datum arg)
 static void
 relation_invalidated(Datum arg, Oid relid)
 {
-	conductor.relation_changed = true;
+	if (relid == InvalidOid || relid == run_table)
+		conductor.relation_changed = true;
 }
 
 /* The plan's time from block "from" on. */
@@ -120,8 +122,14 @@ run_block(NnShared *shared, const NnPlanBlock *block, TimestampTz *measured_at)
 
 	if (request->checkpoint == NN_CHECKPOINT_BEFORE_BLOCK)
 	{
+		uint64		since_ns = nn_now_ns();
+		uint64		deadline_ns = pg_atomic_read_u64(&shared->hard_deadline_ns);
+
+		/* Nothing is loaded meanwhile, and nobody knows how long it takes: stop the clock. */
 		nn_ensemble_set_phase(shared, "checkpoint");
+		pg_atomic_write_u64(&shared->hard_deadline_ns, PG_UINT64_MAX);
 		RequestCheckpoint(CHECKPOINT_IMMEDIATE | CHECKPOINT_FORCE | CHECKPOINT_WAIT);
+		pg_atomic_write_u64(&shared->hard_deadline_ns, deadline_ns + nn_now_ns() - since_ns);
 	}
 	if (!nn_ensemble_connect(&conductor, block->clients))
 		return false;
@@ -249,6 +257,7 @@ start_run(NnShared *shared)
 		(uint64) (shared->request.n_blocks + 1) * (NN_ANSWER_BOUND_NS + NN_START_BOUND_NS);
 	pg_atomic_write_u64(&shared->hard_deadline_ns, nn_now_ns() + longest_ns);
 
+	run_table = nn_store_run_table(shared);
 	shared->run_id = nn_store_run_begin(shared);
 	nn_live_run_advertise(dsm_segment_handle(conductor.segment), shared->run_id);
 	pgstat_report_activity(STATE_RUNNING, psprintf("run " INT64_FORMAT ": starting", shared->run_id));
@@ -273,7 +282,7 @@ end_run(NnShared *shared, bool started, bool completed)
 	SpinLockAcquire(&shared->mutex);
 	shared->failure = conductor.failure;
 	SpinLockRelease(&shared->mutex);
-	if (shared->run_id != 0 && nn_store_exists(shared))
+	if (shared->run_id != 0 && OidIsValid(nn_store_run_table(shared)))
 	{
 		if (started)
 			nn_store_run_state(shared, shared->run_id, state,
@@ -287,11 +296,12 @@ end_run(NnShared *shared, bool started, bool completed)
 	set_state(shared, state);
 }
 
-/* Take over an error that was raised, as the failure of the run. */
-static void
+/* Take over an error that was raised, as the failure of the run.  Returns its code. */
+static int
 catch_error(MemoryContext context)
 {
 	ErrorData  *error;
+	int			sqlerrcode;
 
 	MemoryContextSwitchTo(context);
 	error = CopyErrorData();
@@ -303,7 +313,17 @@ catch_error(MemoryContext context)
 		nn_ensemble_give_up(&conductor, NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
 		strlcpy(conductor.failure.hint, error->hint ? error->hint : "", NN_MESSAGE_LEN);
 	}
+	sqlerrcode = error->sqlerrcode;
 	FreeErrorData(error);
+	return sqlerrcode;
+}
+
+/* Will it pass?  The disk is full, or the lock table, or somebody holds our row. */
+static bool
+is_passing(int sqlerrcode)
+{
+	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
 /* The database's and the role's settings must not reach our transactions. */
@@ -316,7 +336,8 @@ fix_settings(void)
 		{"default_transaction_isolation", "read committed"},
 		{"default_transaction_deferrable", "off"},
 		{"statement_timeout", "0"},
-		{"lock_timeout", "0"},
+		{"lock_timeout", "10s"},	/* somebody may hold our rows for long */
+		{"synchronous_commit", "local"},	/* a standby that is gone must not hold up a run */
 		{"idle_in_transaction_session_timeout", "0"},
 		{"transaction_timeout", "0"},	/* where there is one */
 		{"session_replication_role", "origin"},
@@ -345,29 +366,26 @@ attach(Datum main_arg)
 }
 
 /*
- * The load is gone by now; what is left is to record how the run ended.  False when that should be tried once more: the
- * disk may be full, or the lock table, for a moment.
+ * The load is gone by now; what is left is to record how the run ended.  False when that should be tried once more.
  */
 static bool
 try_to_end(NnShared *shared, MemoryContext context, bool started, bool completed, int attempt)
 {
-	volatile bool ended = false;
+	volatile int sqlerrcode = 0;
 	NnFailure	failure = conductor.failure;
 
 	PG_TRY();
 	{
 		end_run(shared, started, completed);
-		ended = true;
 	}
 	PG_CATCH();
 	{
-		catch_error(context);
+		sqlerrcode = catch_error(context);
 	}
 	PG_END_TRY();
-	if (ended)
+	if (sqlerrcode == 0)
 		return true;
-	if (attempt < NN_RECORD_ATTEMPTS &&
-		ERRCODE_TO_CATEGORY(nn_worker_last_error()->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES)
+	if (attempt < NN_RECORD_ATTEMPTS && is_passing(sqlerrcode))
 	{
 		conductor.failure = failure;	/* why the run ended, not why that could not be recorded */
 		return false;
@@ -415,7 +433,7 @@ nn_conductor_main(Datum main_arg)
 	}
 	PG_CATCH();
 	{
-		catch_error(context);
+		(void) catch_error(context);
 	}
 	PG_END_TRY();
 

@@ -85,9 +85,9 @@ check_workers(NnEnsemble *ensemble)
 		NnWorkerState state = (NnWorkerState) pg_atomic_read_u32(&slot->state);
 		pid_t		pid;
 
+		pg_read_barrier();
 		if (state == NN_WORKER_FAILED)
 		{
-			pg_read_barrier();
 			if (ensemble->failure.sqlerrcode == 0)
 			{
 				ensemble->failure = slot->failure;
@@ -97,7 +97,6 @@ check_workers(NnEnsemble *ensemble)
 		}
 		if (state == NN_WORKER_GONE && slot->failure.sqlerrcode != 0)
 		{
-			pg_read_barrier();
 			nn_ensemble_give_up(ensemble, NN_RUN_FAILED, slot->failure.sqlerrcode, slot->failure.detail,
 								"%s worker of the run failed: %s", worker_role(slot), slot->failure.message);
 			return false;
@@ -139,7 +138,7 @@ look_around(NnEnsemble *ensemble, uint64 until_ns)
 	if (ensemble->relation_changed)
 	{
 		ensemble->relation_changed = false;
-		if (!nn_store_exists(shared))
+		if (!OidIsValid(nn_store_run_table(shared)))
 			return nn_ensemble_give_up(ensemble, NN_RUN_FAILED, ERRCODE_UNDEFINED_TABLE, NULL,
 						   "extension \"%s\" was dropped while the run was on", NN_NAME);
 	}

@@ -558,15 +558,15 @@ nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, Timesta
 	commit(&context);
 }
 
-bool
-nn_store_exists(NnShared *shared)
+Oid
+nn_store_run_table(NnShared *shared)
 {
-	bool		exists;
+	Oid			table;
 
 	StartTransactionCommand();
-	exists = OidIsValid(run_table(shared->request.schema_oid));
+	table = run_table(shared->request.schema_oid);
 	CommitTransactionCommand();
-	return exists;
+	return table;
 }
 
 bool

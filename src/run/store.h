@@ -33,8 +33,8 @@ extern void nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state,
 extern void nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block,
 						   TimestampTz measured_at);
 
-/* Are the tables still there?  False after DROP EXTENSION. */
-extern bool nn_store_exists(NnShared *shared);
+/* The table of runs; InvalidOid after DROP EXTENSION. */
+extern Oid	nn_store_run_table(NnShared *shared);
 
 /* Is there such a run?  In the caller's own transaction. */
 extern bool nn_store_run_known(Oid schema, int64 run_id);

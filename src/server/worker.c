@@ -173,6 +173,7 @@ nn_worker_start(NnWorker *worker, Datum main_arg)
 	CurrentMemoryContext = AllocSetContextCreate(TopMemoryContext, "pg_noisyneighbor worker",
 												 ALLOCSET_DEFAULT_SIZES);
 	pg_atomic_write_u32(&worker->slot->procno, (uint32) nn_my_procno());
+	pg_write_barrier();
 	pg_atomic_write_u32(&worker->slot->pid, (uint32) MyProcPid);
 	nn_worker_activity(worker, "starting");
 }

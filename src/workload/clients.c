@@ -72,7 +72,7 @@ plan_attempt(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 	{
 		client->retry_ns = 0;
 		thread->n_unsettled--;
-		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_release);
 		return;
 	}
 	client->retry_ns = now_ns + backoff_ns(client->attempts);

@@ -440,13 +440,14 @@ nn_connection_begin(NnConnection *c)
 /*
  * Make the statement in flight end soon, without waiting for that.  On this server a signal does
  * it, as pg_cancel_backend() would; elsewhere a request could block for as long as the
- * network likes, so that closing the connection has to do.
+ * network likes, so that closing the connection has to do.  Before it is set up, nobody knows that it is this
+ * server that said which process to signal.
  */
 void
 nn_connection_cancel(NnConnection *c)
 {
 	if (c->conn == NULL || !c->target->local || c->state == NN_CONNECTION_CONNECTING ||
-		c->state == NN_CONNECTION_IDLE || PQbackendPID(c->conn) <= 0)
+		c->state == NN_CONNECTION_SETTING_UP || c->state == NN_CONNECTION_IDLE || PQbackendPID(c->conn) <= 0)
 		return;
 	(void) kill(PQbackendPID(c->conn), SIGINT);
 	c->cancelled = true;

@@ -201,7 +201,7 @@ nn_driver_lost(NnDriver *driver)
 	int			n = 0;
 
 	for (int i = 0; i < driver->n_threads; i++)
-		n += atomic_load_explicit(&driver->threads[i]->lost, memory_order_relaxed);
+		n += atomic_load_explicit(&driver->threads[i]->lost, memory_order_acquire);
 	return n;
 }
 

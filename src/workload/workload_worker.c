@@ -33,7 +33,7 @@
 #define NN_TICK_NS			(50 * NN_NS_PER_MS) /* of the main thread during a
 												 * block */
 #define NN_SHORT_TICK_NS	(5 * NN_NS_PER_MS)	/* when an answer is close */
-#define NN_JOIN_BOUND_NS	(500 * NN_NS_PER_MS)
+#define NN_JOIN_BOUND_NS	(2 * NN_NS_PER_S)
 #define NN_SPARE_FILES		128 /* descriptors beside the clients' sockets */
 
 typedef struct Workload
