@@ -16,7 +16,10 @@ CREATE TABLE noisy_run_records (
     environment     jsonb NOT NULL,
     seed            bigint NOT NULL,
     error           text
-) WITH (fillfactor = 25);       -- room in the page for the later states of a run: they can be recorded on a full disk
+) WITH (fillfactor = 25);
+-- The later states of a run find room in the page of the first, so that they can be recorded on a full disk.
+ALTER TABLE noisy_run_records ALTER COLUMN label SET STORAGE MAIN, ALTER COLUMN parameters SET STORAGE MAIN,
+    ALTER COLUMN environment SET STORAGE MAIN, ALTER COLUMN error SET STORAGE MAIN;
 ALTER SEQUENCE noisy_run_id_seq OWNED BY noisy_run_records.run_id;
 COMMENT ON TABLE noisy_run_records IS 'runs as the conductor recorded them; read noisy_runs, which knows about runs that died';
 COMMENT ON COLUMN noisy_run_records.run_id IS 'id of the run';

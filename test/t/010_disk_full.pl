@@ -101,7 +101,7 @@ SKIP:
 	next_run_completes($node, 'a small disk with room', 'small');
 
 	$name = 'disk full while results are written';
-	$load = begin_run($node, '', 'small');
+	$load = begin_run($node, q{, label => 'a name of the length that names have in real life, which is 80 characters or so'}, 'small');
 	fill("$disk/filler");
 	is(finish_sql($load->{session}), 1, "$name: the run fails");
 	take_cpu($load);
