@@ -113,7 +113,7 @@ json_bytes(const JsonbValue *value, const char *stressor)
 	else if (value->type == jbvNumeric)
 		bytes = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
 												   NumericGetDatum(value->val.numeric)));
-	if (!(bytes >= NN_MIN_BYTES && bytes < 0x1p63))
+	if (!(bytes >= NN_MIN_BYTES && bytes < 9223372036854775808.0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"bytes\" of noise \"%s\" is out of range", stressor),

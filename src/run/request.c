@@ -326,7 +326,7 @@ json_integer(const JsonbValue *value, const char *key)
 	if (value->type == jbvNumeric)
 		number = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
 													NumericGetDatum(value->val.numeric)));
-	if (!(fabs(number) < 0x1p63 && number == floor(number)))
+	if (!(fabs(number) < 9223372036854775808.0 && number == floor(number)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"%s\" must be an integer", key)));

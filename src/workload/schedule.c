@@ -15,7 +15,7 @@
 #include "core/clock.h"
 
 /* Later than this, 146 years after the start, is never. */
-#define NEVER_NS	0x1p62
+#define NEVER_NS	4611686018427387904.0
 
 /* The next gap: an exponential variate by inversion. */
 static void
