@@ -95,7 +95,10 @@ link_lines(CacheState *cache, uint64_t seed, uint32_t *order)
 		cache->cursors[i] = lines[0].next;
 	}
 
-	/* The first line of a segment ends it: its successor becomes the start of the next segment. */
+	/*
+	 * The first line of a segment ends it: its successor becomes the start of
+	 * the next segment.
+	 */
 	for (int i = 0; i < CURSORS; i++)
 		cache->lines[(uint64_t) i * segment].next = cache->cursors[(i + 1) % CURSORS];
 }

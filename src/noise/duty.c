@@ -45,7 +45,8 @@ typedef struct DutyRun
 	uint64_t	bytes;
 	const NnDutyOrder *order;
 	const NnDutyEnv *env;
-	NnReading	now;			/* cpu_ns and dose_ns count from the start of the order */
+	NnReading	now;			/* cpu_ns and dose_ns count from the start of
+								 * the order */
 	uint64_t	cpu_origin_ns;
 	NnMeter		meter;
 } DutyRun;
@@ -156,7 +157,10 @@ run_duty(DutyRun *run)
 		if (!burn_until(run, run->now.dose_ns + behind_ns + target * (double) (next_ns - run->now.at_ns)))
 			return;
 
-		/* The period may be over already: then there is new credit, and no time to sleep. */
+		/*
+		 * The period may be over already: then there is new credit, and no
+		 * time to sleep.
+		 */
 		while (run->now.at_ns < next_ns)
 		{
 			nn_sleep_until_ns(next_ns);

@@ -53,14 +53,18 @@ typedef struct NnDutyOrder
 	uint64_t	measure_ns;		/* the measured window starts */
 	uint64_t	end_ns;			/* and ends; load ends */
 	int			n_seconds;		/* whole and partial seconds of the window */
-	uint64_t	phase_ns;		/* this thread's periods begin so much later, < NN_DUTY_PERIOD_NS */
+	uint64_t	phase_ns;		/* this thread's periods begin so much later,
+								 * < NN_DUTY_PERIOD_NS */
 } NnDutyOrder;
 
 typedef struct NnDutyResult
 {
-	double		achieved_pct;	/* in the window; NaN when it was stopped before the end */
-	double		rate;			/* units per second in the window, or mean amount held; NaN likewise */
-	double		cpu_pct;		/* percent of one CPU in the window; NaN likewise */
+	double		achieved_pct;	/* in the window; NaN when it was stopped
+								 * before the end */
+	double		rate;			/* units per second in the window, or mean
+								 * amount held; NaN likewise */
+	double		cpu_pct;		/* percent of one CPU in the window; NaN
+								 * likewise */
 	bool		unreachable;
 } NnDutyResult;
 

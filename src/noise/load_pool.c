@@ -251,7 +251,11 @@ thread_main(void *arg)
 		thread_set_state(thread, THREAD_FAILED);
 		return NULL;
 	}
-	/* From here on the thread may touch shared memory, unless it has been told to stop. */
+
+	/*
+	 * From here on the thread may touch shared memory, unless it has been
+	 * told to stop.
+	 */
 	thread_set_state(thread, THREAD_LIVE);
 	while (thread_next_order(thread, &current, &order))
 		thread_run_block(thread, stressor_state, &order);

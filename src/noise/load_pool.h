@@ -18,7 +18,8 @@ typedef struct NnLoadPool NnLoadPool;
 
 typedef enum NnPoolState
 {
-	NN_POOL_BUSY,				/* threads are creating their state or carry out the order */
+	NN_POOL_BUSY,				/* threads are creating their state or carry
+								 * out the order */
 	NN_POOL_READY,				/* all wait for an order */
 	NN_POOL_FAILED				/* a thread could not create its state */
 } NnPoolState;

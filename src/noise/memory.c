@@ -34,7 +34,8 @@
 #define STEP_BYTES		(UINT64_C(8) << 20) /* written in one call */
 #define RELEASE_BYTES	(UINT64_C(256) << 20)	/* given back in one call */
 #define CHUNK_PAGES		1024
-#define SWEEP_CALLS		100		/* calls that go over everything, if SWEEP_CHUNKS allows */
+#define SWEEP_CALLS		100		/* calls that go over everything, if
+								 * SWEEP_CHUNKS allows */
 #define SWEEP_CHUNKS	8
 
 typedef struct MemoryState
@@ -43,7 +44,8 @@ typedef struct MemoryState
 	uint64_t	page_bytes;
 	uint64_t	pages;			/* of the mapping */
 	uint64_t	held;			/* pages written to: those below this one */
-	uint64_t	resident;		/* of them, as last seen: the sum of chunk_resident */
+	uint64_t	resident;		/* of them, as last seen: the sum of
+								 * chunk_resident */
 	uint64_t	n_chunks;
 	uint64_t	next_chunk;		/* to be gone over */
 	uint16_t   *chunk_resident; /* one per CHUNK_PAGES pages */
@@ -128,7 +130,8 @@ count_resident(const MemoryState *memory, uint64_t from, uint64_t to)
 
 	if (mincore(memory->base + from * memory->page_bytes,
 				(size_t) ((to - from) * memory->page_bytes), here) != 0)
-		return to - from;		/* nothing better is known than that they were written to */
+		return to - from;		/* nothing better is known than that they were
+								 * written to */
 	for (uint64_t i = 0; i < to - from; i++)
 		resident += here[i] & 1;
 	return resident;

@@ -26,7 +26,8 @@ typedef struct NnReading
 {
 	uint64_t	at_ns;			/* monotonic */
 	uint64_t	cpu_ns;			/* CPU time of the thread */
-	double		dose_ns;		/* the dose delivered: CPU time, or share held x time */
+	double		dose_ns;		/* the dose delivered: CPU time, or share held
+								 * x time */
 	double		units;			/* work done, or amount held x seconds */
 } NnReading;
 

@@ -37,24 +37,34 @@ typedef enum NnDoseKind
 typedef struct NnStressor
 {
 	const char *name;
-	const char *rate_unit;		/* of noisy_dose.rate: 'primes/s', 'lines/s', 'bytes' */
-	int			version;		/* of the kernel: results of different versions don't compare */
+	const char *rate_unit;		/* of noisy_dose.rate: 'primes/s', 'lines/s',
+								 * 'bytes' */
+	int			version;		/* of the kernel: results of different
+								 * versions don't compare */
 	NnDoseKind	kind;
-	int			options;		/* NN_STRESSOR_* bits that noise_options may set */
+	int			options;		/* NN_STRESSOR_* bits that noise_options may
+								 * set */
 	int			(*default_workers) (const NnTopology *host);
-	uint64_t	(*default_bytes) (const NnTopology *host);	/* per worker; NULL: takes no memory */
+	uint64_t	(*default_bytes) (const NnTopology *host);	/* per worker; NULL:
+															 * takes no memory */
 
 	/*
-	 * Allocate and touch what the load needs, in the load thread, before the first block.  Returns
-	 * the state, or NULL with the reason in error[256].
+	 * Allocate and touch what the load needs, in the load thread, before the
+	 * first block.  Returns the state, or NULL with the reason in error[256].
 	 */
 	void	   *(*create) (uint64_t bytes, uint64_t seed, char *error);
 	void		(*destroy) (void *state);
 
-	/* NN_DOSE_DUTY: one bounded piece of work (<= 100 us); returns units of rate_unit done. */
+	/*
+	 * NN_DOSE_DUTY: one bounded piece of work (<= 100 us); returns units of
+	 * rate_unit done.
+	 */
 	uint64_t	(*burn) (void *state);
 
-	/* NN_DOSE_HOLD: a bounded step towards level_pct; returns the amount held now, in rate_unit. */
+	/*
+	 * NN_DOSE_HOLD: a bounded step towards level_pct; returns the amount held
+	 * now, in rate_unit.
+	 */
 	uint64_t	(*hold) (void *state, double level_pct);
 } NnStressor;
 

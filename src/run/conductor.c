@@ -46,9 +46,10 @@
 #include "server/worker.h"
 
 #define NN_LEAD_NS			(20 * NN_NS_PER_MS) /* from an order to its start */
-#define NN_RECORD_ATTEMPTS	6		/* to record the end of a run */
+#define NN_RECORD_ATTEMPTS	6	/* to record the end of a run */
 #define NN_RECORD_PAUSE_MS	500
-#define NN_BLOCK_OVERHEAD_NS (300 * NN_NS_PER_MS)	/* a guess, for the estimate of the end */
+#define NN_BLOCK_OVERHEAD_NS (300 * NN_NS_PER_MS)	/* a guess, for the
+													 * estimate of the end */
 
 static NnEnsemble conductor;
 static Oid	run_table;			/* its end is the end of the run */
@@ -125,7 +126,10 @@ run_block(NnShared *shared, const NnPlanBlock *block, TimestampTz *measured_at)
 		uint64		since_ns = nn_now_ns();
 		uint64		deadline_ns = pg_atomic_read_u64(&shared->hard_deadline_ns);
 
-		/* Nothing is loaded meanwhile, and nobody knows how long it takes: stop the clock. */
+		/*
+		 * Nothing is loaded meanwhile, and nobody knows how long it takes:
+		 * stop the clock.
+		 */
 		nn_ensemble_set_phase(shared, "checkpoint");
 		pg_atomic_write_u64(&shared->hard_deadline_ns, PG_UINT64_MAX);
 		RequestCheckpoint(CHECKPOINT_IMMEDIATE | CHECKPOINT_FORCE | CHECKPOINT_WAIT);
@@ -247,8 +251,8 @@ start_run(NnShared *shared)
 
 		(void) nn_live_run_find(&live);
 		return nn_ensemble_give_up(&conductor, NN_RUN_FAILED, ERRCODE_OBJECT_IN_USE,
-					   psprintf("Process %d conducts it.", live.pid),
-					   "another run is on in this cluster");
+								   psprintf("Process %d conducts it.", live.pid),
+								   "another run is on in this cluster");
 	}
 	SpinLockAcquire(&shared->mutex);
 	shared->ends_ns = nn_now_ns() + remaining_ns(shared, 0);
@@ -337,7 +341,8 @@ fix_settings(void)
 		{"default_transaction_deferrable", "off"},
 		{"statement_timeout", "0"},
 		{"lock_timeout", "10s"},	/* somebody may hold our rows for long */
-		{"synchronous_commit", "local"},	/* a standby that is gone must not hold up a run */
+		{"synchronous_commit", "local"},	/* a standby that is gone must not
+											 * hold up a run */
 		{"idle_in_transaction_session_timeout", "0"},
 		{"transaction_timeout", "0"},	/* where there is one */
 		{"session_replication_role", "origin"},
@@ -387,7 +392,8 @@ try_to_end(NnShared *shared, MemoryContext context, bool started, bool completed
 		return true;
 	if (attempt < NN_RECORD_ATTEMPTS && is_passing(sqlerrcode))
 	{
-		conductor.failure = failure;	/* why the run ended, not why that could not be recorded */
+		conductor.failure = failure;	/* why the run ended, not why that
+										 * could not be recorded */
 		return false;
 	}
 	SpinLockAcquire(&shared->mutex);

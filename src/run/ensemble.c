@@ -23,8 +23,9 @@
 #include "run/resources.h"
 #include "run/store.h"
 
-#define NN_TICK_MS			200		/* how often the conductor looks around */
-#define NN_HOME_BOUND_NS	(2 * NN_NS_PER_S)	/* to go home before being terminated */
+#define NN_TICK_MS			200 /* how often the conductor looks around */
+#define NN_HOME_BOUND_NS	(2 * NN_NS_PER_S)	/* to go home before being
+												 * terminated */
 
 void
 nn_ensemble_wake(NnShared *shared)
@@ -104,8 +105,8 @@ check_workers(NnEnsemble *ensemble)
 		if (state == NN_WORKER_GONE ||
 			GetBackgroundWorkerPid(ensemble->handles[i], &pid) == BGWH_STOPPED)
 			return nn_ensemble_give_up(ensemble, NN_RUN_ABORTED, ERRCODE_ADMIN_SHUTDOWN, NULL,
-						   "%s worker of the run ended unexpectedly (pid %u)",
-						   worker_role(slot), pg_atomic_read_u32(&slot->pid));
+									   "%s worker of the run ended unexpectedly (pid %u)",
+									   worker_role(slot), pg_atomic_read_u32(&slot->pid));
 	}
 	return true;
 }
@@ -140,13 +141,13 @@ look_around(NnEnsemble *ensemble, uint64 until_ns)
 		ensemble->relation_changed = false;
 		if (!OidIsValid(nn_store_run_table(shared)))
 			return nn_ensemble_give_up(ensemble, NN_RUN_FAILED, ERRCODE_UNDEFINED_TABLE, NULL,
-						   "extension \"%s\" was dropped while the run was on", NN_NAME);
+									   "extension \"%s\" was dropped while the run was on", NN_NAME);
 	}
 	if (nn_shared_stop_reason(shared) != NN_STOP_NONE)
 		return false;
 	if (nn_shared_must_stop(shared))
 		return nn_ensemble_give_up(ensemble, NN_RUN_FAILED, ERRCODE_QUERY_CANCELED, NULL,
-					   "the run exceeded its hard deadline");
+								   "the run exceeded its hard deadline");
 	return check_workers(ensemble);
 }
 
@@ -196,8 +197,8 @@ wait_until_ready(NnEnsemble *ensemble)
 			return true;
 		if (nn_now_ns() > bound_ns)
 			return nn_ensemble_give_up(ensemble, NN_RUN_FAILED, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, NULL,
-						   "%d of %d workers did not start in time", shared->n_workers - ready,
-						   shared->n_workers);
+									   "%d of %d workers did not start in time", shared->n_workers - ready,
+									   shared->n_workers);
 		if (!look_around(ensemble, 0))
 			return false;
 	}
@@ -247,9 +248,9 @@ wait_until_done(NnEnsemble *ensemble, uint64 seq, uint64 bound_ns)
 			for (int i = 0; i < shared->n_workers; i++)
 				if (pg_atomic_read_u64(&nn_shared_workers(shared)[i].done_seq) < seq)
 					return nn_ensemble_give_up(ensemble, NN_RUN_ABORTED, ERRCODE_QUERY_CANCELED, NULL,
-								   "%s worker of the run did not answer in time (pid %u)",
-								   worker_role(&nn_shared_workers(shared)[i]),
-								   pg_atomic_read_u32(&nn_shared_workers(shared)[i].pid));
+											   "%s worker of the run did not answer in time (pid %u)",
+											   worker_role(&nn_shared_workers(shared)[i]),
+											   pg_atomic_read_u32(&nn_shared_workers(shared)[i].pid));
 		}
 		if (!look_around(ensemble, measuring ? 0 : order->measure_ns))
 			return false;
@@ -316,7 +317,8 @@ nn_ensemble_end(NnEnsemble *ensemble)
 				terminated = true;
 			}
 			else if (nn_now_ns() > bound_ns)
-				return;			/* stopped by SIGSTOP, perhaps: it burns nothing */
+				return;			/* stopped by SIGSTOP, perhaps: it burns
+								 * nothing */
 			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 50,
 							 PG_WAIT_EXTENSION);
 			ResetLatch(MyLatch);

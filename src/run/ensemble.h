@@ -13,8 +13,10 @@
 
 #include "server/worker.h"
 
-#define NN_START_BOUND_NS	(60 * NN_NS_PER_S)	/* to start workers and connect clients */
-#define NN_ANSWER_BOUND_NS	(15 * NN_NS_PER_S)	/* to answer after the end of a block */
+#define NN_START_BOUND_NS	(60 * NN_NS_PER_S)	/* to start workers and
+												 * connect clients */
+#define NN_ANSWER_BOUND_NS	(15 * NN_NS_PER_S)	/* to answer after the end of
+												 * a block */
 
 typedef struct NnEnsemble
 {
@@ -23,7 +25,8 @@ typedef struct NnEnsemble
 	BackgroundWorkerHandle **handles;
 	int			n_handles;		/* workers registered */
 	int			clients;		/* connected by the last PREPARE; -1: none */
-	bool		relation_changed;	/* an invalidation came: look whether our tables are still there */
+	bool		relation_changed;	/* an invalidation came: look whether our
+									 * tables are still there */
 	NnFailure	failure;		/* of this run; the first one counts */
 	NnRunState	end_state;		/* that the failure asks for */
 } NnEnsemble;

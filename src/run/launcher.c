@@ -232,7 +232,8 @@ raise_failure(NnShared *shared, NnRunState state, int64 run_id)
 	nn_text_repair(failure.message);
 	nn_text_repair(failure.detail);
 	nothing_lost = failure.sqlerrcode != ERRCODE_UNDEFINED_OBJECT &&
-		failure.sqlerrcode != ERRCODE_UNDEFINED_TABLE;	/* the run's row, or our tables */
+		failure.sqlerrcode != ERRCODE_UNDEFINED_TABLE;	/* the run's row, or our
+														 * tables */
 	if (failure.sqlerrcode == 0)
 	{
 		failure.sqlerrcode = ERRCODE_ADMIN_SHUTDOWN;
@@ -337,7 +338,9 @@ nn_launch(const NnRunArgs *args, FunctionCallInfo fcinfo)
 	run_id = shared->run_id;	/* 0: ended before it began */
 	if (state == NN_RUN_FAILED || state == NN_RUN_ABORTED)
 	{
-		(void) WaitForBackgroundWorkerShutdown(handle); /* so that the next call finds nothing in its way */
+		(void) WaitForBackgroundWorkerShutdown(handle); /* so that the next call
+														 * finds nothing in its
+														 * way */
 		raise_failure(shared, state, 0);
 	}
 	if (run_id == 0)
@@ -398,7 +401,8 @@ nn_wait_for_run(Oid schema, int64 run_id)
 	if (shared != NULL && shared->run_id == run_id)
 	{
 		state = wait_for_state(shared, NN_RUN_COMPLETED, NULL, pid);
-		while (conductor_lives(NULL, pid))	/* until its locks and slots are free */
+		while (conductor_lives(NULL, pid))	/* until its locks and slots are
+											 * free */
 		{
 			give_up_xmin();
 			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20,

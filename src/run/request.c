@@ -30,7 +30,8 @@
 #include "server/libpq.h"
 #include "server/settings.h"
 
-#define NN_MAX_BLOCKS		2000	/* as many as the statistics take, see api/arrays.h */
+#define NN_MAX_BLOCKS		2000	/* as many as the statistics take, see
+									 * api/arrays.h */
 #define NN_MIN_DURATION_S	0.1
 #define NN_MAX_THREADS		256
 #define NN_MAX_ELEMENTS		1000	/* of an array argument */

@@ -18,7 +18,8 @@
 /* Arguments as the SQL functions have them. NULL pointers are SQL NULLs. */
 typedef struct NnRunArgs
 {
-	Oid			function;		/* the SQL function: tells the extension's schema */
+	Oid			function;		/* the SQL function: tells the extension's
+								 * schema */
 	bool		noise_only;		/* noisy_load(): no workload, one block */
 	char	   *workload;
 	ArrayType  *clients;

@@ -48,13 +48,13 @@ nn_compat_reserved_connections(bool superuser)
  * kind of process that "wanted" it.
  */
 static int64
-backends_io(const PgStat_IO *io, IOOp op)
+backends_io(const PgStat_IO * io, IOOp op)
 {
 	int64		sum = 0;
 
 	for (int type = 0; type < BACKEND_NUM_TYPES; type++)
 	{
-		const PgStat_BktypeIO *stats = &io->stats[type];
+		const		PgStat_BktypeIO *stats = &io->stats[type];
 
 		if (type == B_CHECKPOINTER || type == B_BG_WRITER)
 			continue;
@@ -99,7 +99,7 @@ nn_compat_counters_read(NnCompatCounters *counters)
 
 #if PG_VERSION_NUM >= 170000
 	{
-		const PgStat_IO *io = pgstat_fetch_stat_io();
+		const		PgStat_IO *io = pgstat_fetch_stat_io();
 
 		counters->buffers_backends = backends_io(io, IOOP_WRITE) + backends_io(io, IOOP_EXTEND);
 		counters->fsyncs = backends_io(io, IOOP_FSYNC);

@@ -10,7 +10,8 @@
 
 #include "host/host.h"
 
-extern int	nn_max_duration_s;	/* ceiling for the duration of one block, seconds */
+extern int	nn_max_duration_s;	/* ceiling for the duration of one block,
+								 * seconds */
 extern int	nn_max_memory_percent;	/* of the memory that is available */
 extern int	nn_max_noise_workers;	/* load threads of one run */
 extern int	nn_max_clients;

@@ -50,7 +50,8 @@
 /* States of a run. The names are those of noisy_runs.state. */
 typedef enum NnRunState
 {
-	NN_RUN_STARTING,			/* workers are being started, nothing is loaded */
+	NN_RUN_STARTING,			/* workers are being started, nothing is
+								 * loaded */
 	NN_RUN_RUNNING,
 	NN_RUN_COMPLETED,			/* every block was measured */
 	NN_RUN_STOPPED,				/* noisy_stop() */
@@ -96,7 +97,8 @@ typedef struct NnStressorSpec
 {
 	char		name[NAMEDATALEN];
 	int			workers;		/* load threads */
-	uint64		bytes;			/* per load thread; 0 where the stressor takes none */
+	uint64		bytes;			/* per load thread; 0 where the stressor takes
+								 * none */
 } NnStressorSpec;
 
 /*
@@ -116,9 +118,11 @@ typedef struct NnRequest
 	NnQueryMode query_mode;
 	int			max_clients;	/* the largest clients of the plan */
 	int			threads;		/* of the workload worker */
-	double		rate;			/* transactions/s of all clients; 0: a closed loop */
+	double		rate;			/* transactions/s of all clients; 0: a closed
+								 * loop */
 	uint64		latency_limit_ns;	/* 0: none */
-	int			scale;			/* of the pgbench tables; found by the workload worker, see NnWorkloadResult */
+	int			scale;			/* of the pgbench tables; found by the
+								 * workload worker, see NnWorkloadResult */
 	uint64		duration_ns;
 	uint64		warmup_ns;
 	uint64		settle_ns;		/* after each block, not recorded */
@@ -129,7 +133,8 @@ typedef struct NnRequest
 	NnStressorSpec stressors[NN_MAX_STRESSORS];
 	int			n_blocks;		/* of the plan */
 	int			n_load_threads;
-	int			n_noise_workers;	/* processes that the load threads are spread over */
+	int			n_noise_workers;	/* processes that the load threads are
+									 * spread over */
 	int			max_seconds;	/* rows of the per-second arrays */
 	NnHostRoot	root;			/* /proc and /sys */
 	double		usable_cpus;	/* as the caller saw it */
@@ -159,14 +164,18 @@ typedef struct NnLoadThread
 {
 	/* immutable */
 	int32		stressor;		/* index in request.stressors */
-	int32		worker;			/* 1, 2, … within its stressor: noisy_dose.worker */
+	int32		worker;			/* 1, 2, … within its stressor:
+								 * noisy_dose.worker */
 	int32		process;		/* index of the noise worker that runs it */
 
 	/* written by the thread's process, per block */
 	double		requested_pct;
 	double		achieved_pct;	/* in the measured window */
-	double		rate;			/* units per second in the window, or the amount held */
-	double		cpu_pct;		/* CPU time of the thread in the window, percent of one CPU, whatever the kind of dose */
+	double		rate;			/* units per second in the window, or the
+								 * amount held */
+	double		cpu_pct;		/* CPU time of the thread in the window,
+								 * percent of one CPU, whatever the kind of
+								 * dose */
 	bool		unreachable;	/* the CPU (or memory) was not to be had */
 } NnLoadThread;
 
@@ -199,21 +208,29 @@ typedef struct NnWorkloadErrors
 typedef struct NnWorkloadResult
 {
 	int32		clients;		/* connected at the end of the window */
-	int32		scale;			/* rows of pgbench_branches, found when the run started */
+	int32		scale;			/* rows of pgbench_branches, found when the
+								 * run started */
 	int32		n_seconds;		/* rows filled of the seconds array */
 	uint64		window_ns;		/* real length of the window */
 	NnWorkloadErrors errors;
-	char		last_error[NN_MESSAGE_LEN]; /* of the latest error of the block; empty: none */
-	double		driver_cpu_s;	/* CPU time of the workload worker in the window */
-	double		driver_busiest_pct; /* of the busiest driver thread, percent of one CPU */
+	char		last_error[NN_MESSAGE_LEN]; /* of the latest error of the
+											 * block; empty: none */
+	double		driver_cpu_s;	/* CPU time of the workload worker in the
+								 * window */
+	double		driver_busiest_pct; /* of the busiest driver thread, percent
+									 * of one CPU */
 	uint64		unfinished;		/* in flight at the end of the window */
-	uint64		late;			/* over request.latency_limit_ms, or waiting or in flight for longer than that at the end */
+	uint64		late;			/* over request.latency_limit_ms, or waiting
+								 * or in flight for longer than that at the
+								 * end */
 	NnHistogram latency;
 
 	/* open loop */
-	uint64		not_started;	/* due by the end of the window, and waiting for a client */
+	uint64		not_started;	/* due by the end of the window, and waiting
+								 * for a client */
 	uint64		backlog_max;	/* most that waited at once */
-	double		generator_lag_p99_ms;	/* how late transactions were sent for which a client was idle; NaN */
+	double		generator_lag_p99_ms;	/* how late transactions were sent for
+										 * which a client was idle; NaN */
 	NnHistogram service;		/* from the real sending */
 } NnWorkloadResult;
 
@@ -221,12 +238,15 @@ typedef struct NnWorkloadResult
 typedef struct NnHostUsage
 {
 	NnCpuUsage	cpu;
-	double		server_pct;		/* every process of the server but our own workers; workload backends included */
+	double		server_pct;		/* every process of the server but our own
+								 * workers; workload backends included */
 	double		noise_pct;		/* noise workers */
 	double		driver_pct;		/* the workload worker */
 	double		own_pct;		/* conductor and sample worker */
-	double		foreign_pct;	/* busy - server - noise - driver - own; not below 0 */
-	double		run_delay_pct;	/* run-queue delay of the server's processes, percent of one CPU */
+	double		foreign_pct;	/* busy - server - noise - driver - own; not
+								 * below 0 */
+	double		run_delay_pct;	/* run-queue delay of the server's processes,
+								 * percent of one CPU */
 	double		throttled_pct;	/* of the time, our cgroup was throttled */
 	double		psi_cpu_some_pct;
 	double		psi_memory_some_pct;
@@ -236,8 +256,10 @@ typedef struct NnHostUsage
 typedef struct NnHostSecond
 {
 	NnHostUsage usage;
-	double		lwlock_waiters; /* mean number of server processes that wait for an LWLock */
-	bool		checkpoint;		/* a checkpoint was in progress at some time in this second */
+	double		lwlock_waiters; /* mean number of server processes that wait
+								 * for an LWLock */
+	bool		checkpoint;		/* a checkpoint was in progress at some time
+								 * in this second */
 } NnHostSecond;
 
 /* Samples of one wait event of one backend type. wait_event_info 0 is 'CPU': running or runnable. */
@@ -276,7 +298,8 @@ typedef struct NnSampleResult
 	uint64		samples_taken;	/* expected - taken were missed */
 	int32		n_seconds;
 	int32		n_waits;
-	int32		waits_lost;		/* distinct wait events beyond NN_MAX_WAIT_ENTRIES */
+	int32		waits_lost;		/* distinct wait events beyond
+								 * NN_MAX_WAIT_ENTRIES */
 	int32		n_backend_types;
 	char		backend_types[NN_MAX_BACKEND_TYPES][NAMEDATALEN];
 	NnHostUsage usage;			/* whole window */
@@ -288,7 +311,8 @@ typedef struct NnSampleResult
 /* What the workers are to do next. */
 typedef enum NnOrderKind
 {
-	NN_ORDER_PREPARE,			/* have exactly "clients" connections; answer when that is so */
+	NN_ORDER_PREPARE,			/* have exactly "clients" connections; answer
+								 * when that is so */
 	NN_ORDER_RUN				/* run one block */
 } NnOrderKind;
 
@@ -330,8 +354,10 @@ typedef struct NnWorkerSlot
 	pg_atomic_uint32 procno;	/* its PGPROC, for the latch; valid once READY */
 	pg_atomic_uint32 pid;
 	pg_atomic_uint64 done_seq;	/* the last order it has carried out */
-	pg_atomic_uint64 cpu_ns;	/* CPU time of the process; published at least every 250 ms */
-	NnFailure	failure;		/* complete before state is FAILED or GONE; sqlerrcode 0: it just ended */
+	pg_atomic_uint64 cpu_ns;	/* CPU time of the process; published at least
+								 * every 250 ms */
+	NnFailure	failure;		/* complete before state is FAILED or GONE;
+								 * sqlerrcode 0: it just ended */
 } NnWorkerSlot;
 
 typedef struct NnShared
@@ -347,7 +373,8 @@ typedef struct NnShared
 	Size		workload_seconds_offset;
 	Size		host_seconds_offset;
 	Size		workers_offset;
-	Size		conninfo_offset;	/* 0: this server. Holds credentials: never shown */
+	Size		conninfo_offset;	/* 0: this server. Holds credentials:
+									 * never shown */
 	Size		label_offset;	/* 0: NULL */
 	Size		parameters_offset;	/* jsonb as text */
 	int32		n_workers;
@@ -378,10 +405,12 @@ typedef struct NnShared
 	int64		run_id;			/* 0: none yet */
 	int32		blocks_done;	/* summaries[0 … blocks_done - 1] are valid */
 	int32		block;			/* current */
-	char		phase[NAMEDATALEN]; /* 'starting', 'connecting', 'warm-up', 'measuring', 'settling', 'storing' */
+	char		phase[NAMEDATALEN]; /* 'starting', 'connecting', 'warm-up',
+									 * 'measuring', 'settling', 'storing' */
 	uint64		started_ns;
 	uint64		ends_ns;		/* estimate */
-	uint64		last_commit_ns; /* when a transaction of the workload was last seen to end; 0: never */
+	uint64		last_commit_ns; /* when a transaction of the workload was last
+								 * seen to end; 0: never */
 	double		live_tps;		/* of the last second; NaN */
 	double		live_p99_ms;
 	NnFailure	failure;
@@ -440,7 +469,8 @@ typedef struct NnLiveRun
 } NnLiveRun;
 
 extern bool nn_live_run_find(NnLiveRun *live);
-extern bool nn_live_run_claim(void);	/* conductor: the cluster-wide lock; false: another load is on */
+extern bool nn_live_run_claim(void);	/* conductor: the cluster-wide lock;
+										 * false: another load is on */
 extern void nn_live_run_advertise(dsm_handle handle, int64 run_id);
 
 #endif							/* NN_SHARED_H */

@@ -61,8 +61,8 @@ hold(void *state, double level_pct)
 	return held;
 }
 
-static const NnStressor spinner = {.name = "spinner", .kind = NN_DOSE_DUTY, .burn = spin};
-static const NnStressor holder = {.name = "holder", .kind = NN_DOSE_HOLD, .hold = hold};
+static const NnStressor spinner = {.name = "spinner",.kind = NN_DOSE_DUTY,.burn = spin};
+static const NnStressor holder = {.name = "holder",.kind = NN_DOSE_HOLD,.hold = hold};
 
 static double seconds[ROWS];
 static uint64_t stop_at_ns;

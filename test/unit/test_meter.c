@@ -62,7 +62,10 @@ test_sleeper(void)
 	NnMeter		meter;
 	NnMeterResult result;
 
-	/* Burns 3 ms at the beginning of each period of 10 ms, before the window, too. */
+	/*
+	 * Burns 3 ms at the beginning of each period of 10 ms, before the window,
+	 * too.
+	 */
 	start(&meter, 2.5, 3);
 	for (uint64_t period = 0; period < 400; period++)
 	{
