@@ -4,6 +4,8 @@
 #	make demo                      a full run on a throw-away server, in about three minutes
 #	make test                      every test, on throw-away servers
 #	make test-matrix               the same and more on every version that a Debian has, in chroots
+#	make test-sanitize             tests under the sanitizers of gcc and clang, in some ten minutes
+#	make fuzz SECONDS=60           fuzz each parser for so long, and keep what is new in test/fuzz/corpus
 #	make bench                     measurements against peers
 #	make docs                      write docs/views.md from the comments in the catalog
 #	make indent                    format the C sources as PostgreSQL does
@@ -47,7 +49,7 @@ ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec))
 ISOLATION_OPTS = --inputdir=test --outputdir=.
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
-EXTRA_CLEAN = test/unit/build bench/results
+EXTRA_CLEAN = test/unit/build test/fuzz/build bench/results
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -98,6 +100,13 @@ test:
 test-matrix:
 	@test/matrix
 
+test-sanitize:
+	@test/sanitize
+
+SECONDS = 60
+fuzz:
+	@test/fuzz/run $(SECONDS)
+
 demo:
 	@test/demo
 
@@ -120,4 +129,4 @@ dist:
 deb: dist
 	debian/make-packages $(EXTENSION)-$(EXTVERSION).tar.gz
 
-.PHONY: test test-matrix demo bench docs indent dist deb
+.PHONY: test test-matrix test-sanitize fuzz demo bench docs indent dist deb
