@@ -238,6 +238,7 @@ raise_failure(NnShared *shared, NnRunState state, int64 run_id)
 	{
 		failure.sqlerrcode = ERRCODE_ADMIN_SHUTDOWN;
 		strlcpy(failure.message, "the run ended unexpectedly", sizeof(failure.message));
+		strlcpy(failure.hint, "The server's log says why.", sizeof(failure.hint));
 	}
 	ereport(ERROR,
 			(errcode(failure.sqlerrcode),
