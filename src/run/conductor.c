@@ -312,7 +312,13 @@ catch_error(MemoryContext context)
 	EmitErrorReport();
 	FlushErrorState();
 	AbortOutOfAnyTransaction();
-	if (conductor.failure.sqlerrcode == 0)
+
+	/*
+	 * What a statement says when its tables go, tells less than that they
+	 * have gone.
+	 */
+	if (conductor.failure.sqlerrcode == 0 &&
+		(!OidIsValid(run_table) || nn_ensemble_check_tables(&conductor)))
 	{
 		nn_ensemble_give_up(&conductor, NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
 		strlcpy(conductor.failure.hint, error->hint ? error->hint : "", NN_MESSAGE_LEN);

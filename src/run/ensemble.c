@@ -111,6 +111,15 @@ check_workers(NnEnsemble *ensemble)
 	return true;
 }
 
+bool
+nn_ensemble_check_tables(NnEnsemble *ensemble)
+{
+	if (OidIsValid(nn_store_run_table(ensemble->shared)))
+		return true;
+	return nn_ensemble_give_up(ensemble, NN_RUN_FAILED, ERRCODE_UNDEFINED_TABLE, NULL,
+							   "extension \"%s\" was dropped while the run was on", NN_NAME);
+}
+
 /*
  * Sleep for a tick or until woken, or until until_ns (0: a tick), and look around.  False when
  * the run is to end.
@@ -139,9 +148,8 @@ look_around(NnEnsemble *ensemble, uint64 until_ns)
 	if (ensemble->relation_changed)
 	{
 		ensemble->relation_changed = false;
-		if (!OidIsValid(nn_store_run_table(shared)))
-			return nn_ensemble_give_up(ensemble, NN_RUN_FAILED, ERRCODE_UNDEFINED_TABLE, NULL,
-									   "extension \"%s\" was dropped while the run was on", NN_NAME);
+		if (!nn_ensemble_check_tables(ensemble))
+			return false;
 	}
 	if (nn_shared_stop_reason(shared) != NN_STOP_NONE)
 		return false;

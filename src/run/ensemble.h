@@ -49,6 +49,9 @@ extern void nn_ensemble_end(NnEnsemble *ensemble);
 /* Wake the workers and the waiting caller. */
 extern void nn_ensemble_wake(NnShared *shared);
 
+/* Are our tables still there?  Outside a transaction. */
+extern bool nn_ensemble_check_tables(NnEnsemble *ensemble);
+
 /* The phase that noisy_progress shows. */
 extern void nn_ensemble_set_phase(NnShared *shared, const char *phase);
 
