@@ -42,6 +42,7 @@
 #include "core/clock.h"
 #include "noise/stressor.h"
 #include "run/ensemble.h"
+#include "run/environment.h"
 #include "run/store.h"
 #include "server/worker.h"
 
@@ -52,6 +53,7 @@
 													 * estimate of the end */
 
 static NnEnsemble conductor;
+static char *environment;		/* as it was before our own settings */
 static Oid	run_table;			/* its end is the end of the run */
 
 static void
@@ -262,7 +264,7 @@ start_run(NnShared *shared)
 	pg_atomic_write_u64(&shared->hard_deadline_ns, nn_now_ns() + longest_ns);
 
 	run_table = nn_store_run_table(shared);
-	shared->run_id = nn_store_run_begin(shared);
+	shared->run_id = nn_store_run_begin(shared, environment);
 	nn_live_run_advertise(dsm_segment_handle(conductor.segment), shared->run_id);
 	pgstat_report_activity(STATE_RUNNING, psprintf("run " INT64_FORMAT ": starting", shared->run_id));
 	if (!nn_ensemble_start(&conductor) ||
@@ -432,11 +434,12 @@ nn_conductor_main(Datum main_arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(shared->request.database_oid, InvalidOid, 0);
-	fix_settings();
-	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
 	context = AllocSetContextCreate(TopMemoryContext, "pg_noisyneighbor conductor",
 									ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(context);
+	environment = nn_environment_describe(&shared->request.root);
+	fix_settings();
+	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
 
 	PG_TRY();
 	{

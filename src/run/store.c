@@ -30,7 +30,6 @@
 
 #include "core/clock.h"
 #include "noise/stressor.h"
-#include "run/environment.h"
 #include "run/store.h"
 #include "server/histogram_datum.h"
 #include "server/text.h"
@@ -193,16 +192,14 @@ run_deleted(int64 run_id)
 }
 
 int64
-nn_store_run_begin(NnShared *shared)
+nn_store_run_begin(NnShared *shared, const char *environment)
 {
 	StoreContext context;
 	StoreArgs	args = {0};
 	bool		isnull;
 	int64		run_id;
-	char	   *environment;
 
 	begin(shared, &context);
-	environment = nn_environment_describe(&shared->request.root);
 	execute(&context,
 			"UPDATE %s." NN_RUN_TABLE " SET state = 'aborted',"
 			" error = 'the server or the conductor of the run died'"

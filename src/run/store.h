@@ -19,7 +19,7 @@
  * Record a new run as 'starting' and return its id.  Runs that are recorded as live by
  * now belong to conductors that died: they are marked as aborted.
  */
-extern int64 nn_store_run_begin(NnShared *shared);
+extern int64 nn_store_run_begin(NnShared *shared, const char *environment);
 
 /* Forget a run that did not start. */
 extern void nn_store_run_forget(NnShared *shared, int64 run_id);

@@ -153,13 +153,14 @@ sub begin_load
 # with noise and has ended at least one.
 sub begin_run
 {
-	my ($node, $arguments, $database) = @_;
+	my ($node, $arguments, $database, $duration) = @_;
 	my $load = { node => $node, database => $database // 'postgres' };
 
+	$duration //= '500 ms';
 	$load->{session} = background_sql($node, $load->{database},
 		"SELECT noisy_run('select-only', '{2}', '{0,50}', '{cpu,memory}',
 			'{\"cpu\": {\"workers\": 2}, \"memory\": {\"workers\": 1, \"bytes\": \"8MB\"}}',
-			'500 ms', '0 s', 200, options => '{\"settle\": 0, \"seed\": 1}'" . ($arguments // '') . ');');
+			'$duration', '0 s', 200, options => '{\"settle\": 0, \"seed\": 1}'" . ($arguments // '') . ');');
 	return wait_until_on($load, q{phase = 'measuring' AND block > 1 AND level > 0});
 }
 

@@ -42,6 +42,9 @@ my ($status, $id, $notices) = $node->psql('postgres', qq{SELECT noisy_run('tpcb-
 is($status, 0, 'a run completes') or BAIL_OUT($notices);
 like($id, qr/^\d+$/, 'noisy_run returns the id of the run');
 
+holds("SELECT environment->'settings'->>'synchronous_commit' = current_setting('synchronous_commit') FROM noisy_runs WHERE run_id = $id",
+	'the environment is that of the server, not of the conductor');
+
 my @lines = $notices =~ /^.*NOTICE:  (block .*)$/mg;
 is(scalar(@lines), 8, 'there is a progress line for each block');
 is( scalar(grep {

@@ -77,7 +77,7 @@ is(run_state($load), 'stopped|', "$name: the run can be stopped");
 #
 
 $name = 'clients that hang';
-$load = begin_run($node);
+$load = begin_run($node, undef, undef, '5 s');	# a run is stalled after 3 s
 kill 'STOP', all_pids($load, 'client');
 ok(wait_for_query($node, q{SELECT phase = 'stalled' AND idle_s >= 3 FROM noisy_progress}), "$name: the run is shown as stalled");
 my %hanging = map { $_ => 1 } all_pids($load, 'client');
@@ -91,7 +91,7 @@ nobody_left_behind($node, $name);
 next_run_completes($node, $name);
 
 $name = 'clients that hang for a while';
-$load = begin_run($node);
+$load = begin_run($node, undef, undef, '5 s');	# a run is stalled after 3 s
 %hanging = map { $_ => 1 } all_pids($load, 'client');
 kill 'STOP', keys %hanging;
 ok(wait_for_query($node, q{SELECT phase = 'stalled' FROM noisy_progress}), "$name: the run is shown as stalled");
