@@ -30,6 +30,8 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "storage/shmem.h"
+
 #include "core/clock.h"
 #include "noise/duty.h"
 #include "noise/load_pool.h"
