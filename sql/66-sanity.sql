@@ -49,7 +49,7 @@ CREATE VIEW noisy_sanity AS
                     ELSE (array_agg(format('%s at %s clients falls from %s ms at level %s to %s ms at %s, more than the noise floor of %s %%',
                                            v.metric, v.clients, round(v.value_before::numeric, 3), trim_scale(v.level_before),
                                            round(v.value::numeric, 3), trim_scale(v.level), round(v.noise_floor_pct::numeric, 1))
-                                    ORDER BY v.value / v.value_before, v.clients, v.level)
+                                    ORDER BY v.value / v.value_before, v.clients, v.level, v.metric)
                           FILTER (WHERE v.falls))[1] END
         FROM (SELECT o.*, ln(o.value_before / o.value) > ln(1 + o.noise_floor_pct / 100) AS falls
               FROM (SELECT e.clients, e.level, e.metric, e.value, e.noise_floor_pct,
