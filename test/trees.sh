@@ -4,7 +4,7 @@
 # sourced after lib.sh.
 
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/pg_noisyneighbor
-VERSIONS='17 18'
+VERSIONS='17 18 16'
 PASSED=0 FAILED=0 SKIPPED=0
 
 # suite_of MAJOR: the release of Debian, or Ubuntu, whose own PostgreSQL has this version.
@@ -14,7 +14,7 @@ suite_of()
 		16) echo noble ;;
 		17) echo trixie ;;
 		18) echo forky ;;
-		*) die "no Debian tree for PostgreSQL $1; known: 16 $VERSIONS" ;;
+		*) die "no Debian tree for PostgreSQL $1; known: $VERSIONS" ;;
 	esac
 }
 
