@@ -2,10 +2,13 @@
 
 -- include 26-formula.sql
 -- include 27-curve.sql
+-- include 35-attribution-tables.sql
+-- include 45-host.sql
 -- include 60-views.sql
 -- include 65-sensitivity.sql
 -- include 66-sanity.sql
 -- include 67-open-loop.sql
+-- include 68-attribution.sql
 -- include 70-report.sql
 -- include 90-privileges.sql
 -- include 95-strangers.sql

@@ -16,6 +16,7 @@
  *-------------------------------------------------------------------------
  */
 #include "host/cgroup.h"
+#include "host/cgroup_group.h"
 #include "host/parse.h"
 
 #include <math.h>
@@ -27,13 +28,6 @@
 
 /* Version 1 writes "no limit" as the largest number of pages. */
 #define MEMORY_NO_LIMIT (INT64_C(1) << 60)
-
-/* A group while walking up: "dir" is cut until only the mount point is left. */
-typedef struct Group
-{
-	char		dir[NN_PATH_LEN];
-	size_t		mount_length;
-} Group;
 
 /* What a group's files say about a limit. */
 typedef enum Finding
@@ -220,8 +214,8 @@ find_mount(const NnHostRoot *root, int version, const char *controller,
 }
 
 /* The folder of our group; false when the hierarchy is not mounted. */
-static bool
-find_group(const NnHostRoot *root, int version, const char *controller, Group *group)
+bool
+nn_cgroup_group_find(const NnHostRoot *root, int version, const char *controller, NnCgroupGroup *group)
 {
 	char		part[NN_PATH_LEN];
 	char		name[NN_PATH_LEN];
@@ -249,8 +243,8 @@ find_group(const NnHostRoot *root, int version, const char *controller, Group *g
 }
 
 /* Go to the parent; false at the top of what can be seen. */
-static bool
-group_up(Group *group)
+bool
+nn_cgroup_group_up(NnCgroupGroup *group)
 {
 	char	   *slash;
 
@@ -315,7 +309,7 @@ static void
 find_quota(const NnHostRoot *root, Quota *quota)
 {
 	char		path[NN_PATH_LEN];
-	Group		group;
+	NnCgroupGroup group;
 	int			version;
 
 	memset(quota, 0, sizeof(*quota));
@@ -323,7 +317,7 @@ find_quota(const NnHostRoot *root, Quota *quota)
 	quota->period_us = NAN;
 	for (version = 2; version >= 1 && !quota->controlled; version--)
 	{
-		if (!find_group(root, version, "cpu", &group))
+		if (!nn_cgroup_group_find(root, version, "cpu", &group))
 			continue;
 		quota->mounted = true;
 		do
@@ -347,7 +341,7 @@ find_quota(const NnHostRoot *root, Quota *quota)
 				strcpy(quota->dir, group.dir);
 				strcpy(quota->path, path);
 			}
-		} while (group_up(&group));
+		} while (nn_cgroup_group_up(&group));
 	}
 }
 
@@ -430,7 +424,7 @@ find_memory_limit(const NnHostRoot *root, NnCgroupLimits *limits)
 		{"memory.max", "memory.high"}
 	};
 	char		path[NN_PATH_LEN];
-	Group		group;
+	NnCgroupGroup group;
 	bool		mounted = false;
 	bool		controlled = false;
 	int			version;
@@ -438,7 +432,7 @@ find_memory_limit(const NnHostRoot *root, NnCgroupLimits *limits)
 
 	for (version = 2; version >= 1 && !controlled; version--)
 	{
-		if (!find_group(root, version, "memory", &group))
+		if (!nn_cgroup_group_find(root, version, "memory", &group))
 			continue;
 		mounted = true;
 		do
@@ -453,7 +447,7 @@ find_memory_limit(const NnHostRoot *root, NnCgroupLimits *limits)
 				if (finding == LIMIT)
 					apply_memory_limit(limits, group.dir, version, bytes, path);
 			}
-		} while (group_up(&group));
+		} while (nn_cgroup_group_up(&group));
 	}
 	return mounted;
 }

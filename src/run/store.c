@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * store.c
- *	  Keeping runs in tables: the only user of SPI.  See store.h.
+ *	  Keeping runs in tables: with store_samples.c the only user of SPI.  See store.h.
  *
  * The conductor's session is the bootstrap superuser's.  Statements run as the owner of the
  * tables, in a security-restricted context, with a fixed search_path and qualified names: nothing that
@@ -31,29 +31,10 @@
 #include "core/clock.h"
 #include "noise/stressor.h"
 #include "run/store.h"
+#include "run/store_internal.h"
 #include "server/histogram_datum.h"
-#include "server/text.h"
 
 #define NN_RUN_TABLE	"noisy_run_records"
-#define NN_MAX_ARGS		32
-
-/* Where the identity was before a store transaction. */
-typedef struct StoreContext
-{
-	Oid			user;
-	int			sec_context;
-	int			settings;		/* nest level */
-	const char *schema;			/* quoted */
-} StoreContext;
-
-/* Arguments of a statement, in order. */
-typedef struct StoreArgs
-{
-	int			n;
-	Oid			types[NN_MAX_ARGS];
-	Datum		values[NN_MAX_ARGS];
-	char		nulls[NN_MAX_ARGS + 1];
-} StoreArgs;
 
 static Oid
 run_table(Oid schema)
@@ -116,71 +97,6 @@ commit(StoreContext *context)
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	pgstat_report_stat(true);
-}
-
-static void
-add_arg(StoreArgs *args, Oid type, Datum value, bool isnull)
-{
-	args->types[args->n] = type;
-	args->values[args->n] = value;
-	args->nulls[args->n] = isnull ? 'n' : ' ';
-	args->n++;
-	args->nulls[args->n] = '\0';
-}
-
-static void
-add_int(StoreArgs *args, int64 value)
-{
-	add_arg(args, INT8OID, Int64GetDatum(value), false);
-}
-
-/* -1 is "not measured" */
-static void
-add_counter(StoreArgs *args, int64 value)
-{
-	add_arg(args, INT8OID, Int64GetDatum(value), value < 0);
-}
-
-/* NaN is "not measured" */
-static void
-add_float(StoreArgs *args, double value)
-{
-	add_arg(args, FLOAT8OID, Float8GetDatum(value), isnan(value));
-}
-
-static void
-add_bool(StoreArgs *args, bool value)
-{
-	add_arg(args, BOOLOID, BoolGetDatum(value), false);
-}
-
-/* NULL and "" are NULL. What is no text in this database is made one. */
-static void
-add_text(StoreArgs *args, const char *value)
-{
-	bool		isnull = (value == NULL || value[0] == '\0');
-	char	   *text = pstrdup(isnull ? "" : value);
-
-	nn_text_repair(text);
-	add_arg(args, TEXTOID, isnull ? (Datum) 0 : CStringGetTextDatum(text), isnull);
-}
-
-static void
-add_level(StoreArgs *args, double level)
-{
-	add_arg(args, NUMERICOID, DirectFunctionCall1(float8_numeric, Float8GetDatum(level)), false);
-}
-
-/* Run a statement with %s for the schema, as often as there are %s in it (at most two). */
-static void
-execute(const StoreContext *context, const char *statement, StoreArgs *args, int expected)
-{
-	char	   *sql = psprintf(statement, context->schema, context->schema);
-	int			result = SPI_execute_with_args(sql, args->n, args->types, args->values, args->nulls,
-											   false, 0);
-
-	if (result != expected)
-		elog(ERROR, "could not execute \"%s\": %s", sql, SPI_result_code_string(result));
 }
 
 static void
@@ -425,108 +341,6 @@ store_timeline(const StoreContext *context, NnShared *shared, int64 run_id,
 	}
 }
 
-static void
-store_waits(const StoreContext *context, NnShared *shared, int64 run_id, const NnPlanBlock *block)
-{
-	const NnSampleResult *sample = &shared->sample;
-
-	for (int i = 0; i < sample->n_waits; i++)
-	{
-		const NnWaitCount *wait = &sample->waits[i];
-		const char *type = pgstat_get_wait_event_type(wait->wait_event_info);
-		const char *event = pgstat_get_wait_event(wait->wait_event_info);
-		StoreArgs	args = {0};
-
-		add_int(&args, run_id);
-		add_int(&args, block->block);
-		add_text(&args, sample->backend_types[wait->backend_type]);
-		add_text(&args, type ? type : "CPU");
-		add_text(&args, event ? event : "CPU");
-		add_int(&args, (int64) wait->samples);
-		add_int(&args, wait->max_waiters);
-
-		/* two events that the server gives one name are one row */
-		execute(context,
-				"INSERT INTO %s.noisy_wait_samples AS w (run_id, block, backend_type,"
-				" wait_event_type, wait_event, samples, max_waiters)"
-				" VALUES ($1, $2, $3, $4, $5, $6, $7)"
-				" ON CONFLICT (run_id, block, backend_type, wait_event_type, wait_event) DO UPDATE"
-				" SET samples = w.samples + excluded.samples,"
-				" max_waiters = w.max_waiters + excluded.max_waiters", &args, SPI_OK_INSERT);
-	}
-}
-
-/* Pages in bytes; "not measured" stays so. */
-static int64
-buffer_bytes(int64 buffers)
-{
-	return buffers < 0 ? -1 : buffers * BLCKSZ;
-}
-
-static void
-store_server(const StoreContext *context, NnShared *shared, int64 run_id, const NnPlanBlock *block)
-{
-	const NnServerCounters *c = &shared->sample.counters;
-	const NnHostUsage *u = &shared->sample.usage;
-	StoreArgs	args = {0};
-
-	add_int(&args, run_id);
-	add_int(&args, block->block);
-	add_counter(&args, c->buffers_checkpointer);
-	add_counter(&args, buffer_bytes(c->buffers_checkpointer));
-	add_counter(&args, c->buffers_bgwriter);
-	add_counter(&args, buffer_bytes(c->buffers_bgwriter));
-	add_counter(&args, c->buffers_backends);
-	add_counter(&args, buffer_bytes(c->buffers_backends));
-	add_counter(&args, c->maxwritten_clean);
-	add_counter(&args, c->buffers_alloc);
-	add_counter(&args, c->wal_bytes);
-	add_counter(&args, c->fsyncs);
-	add_counter(&args, c->checkpoints_timed);
-	add_counter(&args, c->checkpoints_requested);
-	add_counter(&args, c->checkpoints_done);
-	add_float(&args, c->write_time_ms);
-	add_float(&args, c->sync_time_ms);
-	add_bool(&args, c->in_progress_at_end);
-	add_text(&args, c->note);
-	execute(context,
-			"INSERT INTO %s.noisy_bgwriter (run_id, block, checkpointer_buffers,"
-			" checkpointer_bytes, bgwriter_buffers, bgwriter_bytes, backend_buffers, backend_bytes,"
-			" maxwritten_clean, buffers_alloc, wal_bytes, fsyncs, checkpoints_timed,"
-			" checkpoints_requested, checkpoints_done, write_time_ms, sync_time_ms,"
-			" in_progress_at_end, note)"
-			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-			" $18, $19)", &args, SPI_OK_INSERT);
-
-	memset(&args, 0, sizeof(args));
-	add_int(&args, run_id);
-	add_int(&args, block->block);
-	add_float(&args, u->cpu.busy_pct);
-	add_float(&args, u->cpu.user_pct);
-	add_float(&args, u->cpu.system_pct);
-	add_float(&args, u->cpu.iowait_pct);
-	add_float(&args, u->cpu.steal_pct);
-	add_float(&args, u->cpu.idle_pct);
-	add_float(&args, u->noise_pct);
-	add_float(&args, u->server_pct);
-	add_float(&args, u->driver_pct);
-	add_float(&args, u->own_pct);
-	add_float(&args, u->foreign_pct);
-	add_float(&args, u->run_delay_pct);
-	add_float(&args, u->throttled_pct);
-	add_float(&args, u->psi_cpu_some_pct);
-	add_float(&args, u->psi_memory_some_pct);
-	add_float(&args, u->psi_io_some_pct);
-	add_text(&args, shared->sample.usage_why_not.reason);
-	execute(context,
-			"INSERT INTO %s.noisy_host_usage (run_id, block, busy_pct, user_pct, system_pct,"
-			" iowait_pct, steal_pct, idle_pct, noise_pct, server_pct, driver_pct, own_pct,"
-			" foreign_pct, run_delay_pct, throttled_pct, psi_cpu_some_pct, psi_memory_some_pct,"
-			" psi_io_some_pct, note)"
-			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-			" $18, $19)", &args, SPI_OK_INSERT);
-}
-
 /* Hold the run's row until the transaction ends, or say that somebody has deleted it. */
 static void
 hold_run_row(const StoreContext *context, int64 run_id)
@@ -550,8 +364,7 @@ nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, Timesta
 	store_block_row(&context, shared, run_id, block, measured_at);
 	store_dose(&context, shared, run_id, block);
 	store_timeline(&context, shared, run_id, block, measured_at);
-	store_waits(&context, shared, run_id, block);
-	store_server(&context, shared, run_id, block);
+	nn_store_samples(&context, shared, run_id, block);
 	commit(&context);
 }
 

@@ -19,8 +19,11 @@
  * give our workers' time: what they publish themselves is exact, but up to
  * 250 ms old, too old for a second.  It is used for a worker that has ended.
  *
- * Run-queue delay is the sum of what each process gained since the reading before.
- * What a process gained between the last reading and its end is lost.
+ * Run-queue delay is the sum of what each process gained since the reading before; so is what each kind
+ * of process did.  What a process gained between the last reading and its end is lost.  The scheduler's
+ * account of a process is kept open and read again, as long as there are file descriptors to spare.
+ * Context switches and migrations come from longer files, so they are read at the ends of a window
+ * only, and only processes that live at both count.
  *
  * A pid means something in our own namespace only: so processes are always looked up under
  * the machine's own folder, also where the settings name another for the host's files.
@@ -32,6 +35,7 @@
 #include "postgres.h"
 
 #include <math.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "miscadmin.h"
@@ -43,24 +47,35 @@
 
 #define MAX_OTHERS			64
 #define MAX_TRIES			3
+#define SPARE_FILES			256 /* that we leave to the server and to libraries */
+#define NO_FILE				(-1)
 
 typedef struct Process
 {
 	pid_t		pid;			/* 0: none */
 	uint64		start_ticks;	/* 0: stat file not read yet */
 	double		children_s;		/* programs that it ran and waited for */
-	uint64		run_delay_ns;	/* at the last reading */
-	bool		delay_known;
+	NnSchedstat stat;			/* at the last reading */
+	bool		stat_known;
+	bool		file_open;
+	int			fd;				/* of its schedstat */
+	NnSwitches	switches;		/* at the last reading of them */
+	bool		switches_known;
 } Process;
 
 struct NnBackends
 {
 	NnShared   *shared;
+	NnKinds    *kinds;
 	NnHostRoot	root;
 	bool		read_before;	/* false: the next reading is the first */
 	bool		delay_available;
 	NnWhyNot	delay_why_not;
 	uint64		run_delay_ns;	/* sum of all gains */
+	uint64		read_ns;		/* when the last reading was */
+	double		since_s;		/* time between the last two */
+	NnProcessUse use[NN_PROCESS_KINDS];
+	int			files_left;		/* that may still be opened and kept */
 	Process		postmaster;
 	int			n_procs;
 	Process    *procs;			/* by number of PGPROC; pid 0 for our own */
@@ -106,11 +121,35 @@ has_proc(const NnBackends *backends, pid_t pid)
 	return false;
 }
 
+/* Keep the scheduler's account of a process open, if there is a descriptor to spare. */
 static void
-add_other(NnBackends *backends, const Process *process)
+open_file(NnBackends *backends, Process *process)
+{
+	if (process->file_open || backends->files_left <= 0)
+		return;
+	process->fd = nn_schedstat_open(&backends->root, process->pid);
+	process->file_open = process->fd >= 0;
+	if (process->file_open)
+		backends->files_left--;
+}
+
+static void
+close_file(NnBackends *backends, Process *process)
+{
+	if (!process->file_open)
+		return;
+	nn_schedstat_close(process->fd);
+	process->file_open = false;
+	backends->files_left++;
+}
+
+static void
+add_other(NnBackends *backends, Process *process)
 {
 	if (backends->n_others < MAX_OTHERS)
 		backends->others[backends->n_others++] = *process;
+	else
+		close_file(backends, process);
 }
 
 /* Bring the list of processes with a PGPROC up to date. */
@@ -141,13 +180,15 @@ check_others(NnBackends *backends)
 
 	for (int i = 0; i < backends->n_others; i++)
 	{
-		const Process *other = &backends->others[i];
+		Process    *other = &backends->others[i];
 		NnProcessCpu cpu;
 
 		if (!has_proc(backends, other->pid) &&
 			nn_process_cpu_read(&backends->root, other->pid, &cpu, NULL) &&
 			(other->start_ticks == 0 || other->start_ticks == cpu.start_ticks))
 			backends->others[kept++] = *other;
+		else
+			close_file(backends, other);
 	}
 	backends->n_others = kept;
 }
@@ -171,13 +212,33 @@ find_others(NnBackends *backends)
 	pfree(children);
 }
 
+/* File descriptors that this process may keep open for a while. */
+static int
+spare_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+		limit.rlim_cur > 1 << 20)
+		return 1 << 20;
+	return (int) limit.rlim_cur - SPARE_FILES;
+}
+
 NnBackends *
-nn_backends_create(NnShared *shared)
+nn_backends_create(NnShared *shared, NnKinds *kinds)
 {
 	NnBackends *backends = palloc0(sizeof(NnBackends));
 	NnSchedstat own;
 
 	backends->shared = shared;
+	backends->kinds = kinds;
+	backends->files_left = spare_files();
+	for (int k = 0; k < NN_PROCESS_KINDS; k++)
+	{
+		backends->use[k].voluntary_switches = NAN;
+		backends->use[k].involuntary_switches = NAN;
+		backends->use[k].migrations = NAN;
+	}
 	strlcpy(backends->root.proc, NN_HOST_PROC, sizeof(backends->root.proc));
 	strlcpy(backends->root.sys, NN_HOST_SYS, sizeof(backends->root.sys));
 	backends->postmaster.pid = PostmasterPid;
@@ -190,10 +251,48 @@ nn_backends_create(NnShared *shared)
 	return backends;
 }
 
+void
+nn_backends_close(NnBackends *backends)
+{
+	close_file(backends, &backends->postmaster);
+	for (int i = 0; i < backends->n_procs; i++)
+		close_file(backends, &backends->procs[i]);
+	for (int i = 0; i < backends->n_others; i++)
+		close_file(backends, &backends->others[i]);
+}
+
+static bool
+read_schedstat(NnBackends *backends, Process *process, NnSchedstat *stat)
+{
+	open_file(backends, process);
+	if (process->file_open)
+		return nn_schedstat_reread(process->fd, stat);
+	return nn_schedstat_read(&backends->root, process->pid, stat, NULL);
+}
+
+static double
+gain(uint64 from, uint64 to)
+{
+	return to > from ? (double) (to - from) : 0;
+}
+
+/* What a process gained since the last reading; since its birth, when it was born since then. */
+static void
+add_gains(NnBackends *backends, NnProcessUse *use, const NnSchedstat *from, const NnSchedstat *to,
+		  bool born)
+{
+	use->cpu_s += gain(from->run_ns, to->run_ns) / NN_NS_PER_S;
+	use->run_delay_s += gain(from->run_delay_ns, to->run_delay_ns) / NN_NS_PER_S;
+	use->slices += gain(from->slices, to->slices);
+	use->wall_s += born ? backends->since_s / 2 : backends->since_s;
+	backends->run_delay_ns += (uint64) gain(from->run_delay_ns, to->run_delay_ns);
+}
+
 /* Read the files of a process. It may end at any moment, which is no error. */
 static void
-read_files(NnBackends *backends, Process *process, bool children)
+read_files(NnBackends *backends, Process *process, NnProcessKind kind, bool children)
 {
+	static const NnSchedstat nothing = {0, 0, 0};
 	NnProcessCpu cpu;
 	NnSchedstat stat;
 
@@ -204,18 +303,14 @@ read_files(NnBackends *backends, Process *process, bool children)
 		process->start_ticks = cpu.start_ticks;
 	}
 
-	if (!backends->delay_available ||
-		!nn_schedstat_read(&backends->root, process->pid, &stat, NULL))
+	if (!backends->delay_available || !read_schedstat(backends, process, &stat))
 		return;
-	if (process->delay_known)
-	{
-		if (stat.run_delay_ns > process->run_delay_ns)
-			backends->run_delay_ns += stat.run_delay_ns - process->run_delay_ns;
-	}
+	if (process->stat_known)
+		add_gains(backends, &backends->use[kind], &process->stat, &stat, false);
 	else if (backends->read_before)
-		backends->run_delay_ns += stat.run_delay_ns;	/* born since then */
-	process->run_delay_ns = stat.run_delay_ns;
-	process->delay_known = true;
+		add_gains(backends, &backends->use[kind], &nothing, &stat, true);
+	process->stat = stat;
+	process->stat_known = true;
 }
 
 /* CPU time of the live processes; NaN when the postmaster's can't be read. */
@@ -297,22 +392,32 @@ sum_own_workers(NnBackends *backends, NnServerCpu *cpu)
 void
 nn_backends_read(NnBackends *backends, bool thorough, NnServerCpu *cpu, NnWhyNot *why)
 {
+	uint64		now_ns = nn_now_ns();
+
 	follow_procs(backends);
 	check_others(backends);
+	nn_kinds_refresh(backends->kinds, now_ns);
+	backends->since_s = backends->read_before ?
+		(double) (now_ns - backends->read_ns) / NN_NS_PER_S : 0;
+	backends->read_ns = now_ns;
 
-	read_files(backends, &backends->postmaster, false);
+	read_files(backends, &backends->postmaster, NN_PROCESS_OTHER, false);
 	for (int i = 0; i < backends->n_procs; i++)
 	{
+		Process    *process = &backends->procs[i];
+
 		/*
 		 * Auxiliary processes come behind the backends; the archiver runs
 		 * programs all the time.
 		 */
-		if (backends->procs[i].pid != 0)
-			read_files(backends, &backends->procs[i], thorough || i >= MaxBackends);
+		if (process->pid != 0)
+			read_files(backends, process, nn_kinds_find(backends->kinds, i, process->pid),
+					   thorough || i >= MaxBackends);
 	}
 	for (int i = 0; i < backends->n_others; i++)
-		read_files(backends, &backends->others[i], true);
+		read_files(backends, &backends->others[i], NN_PROCESS_OTHER, true);
 	backends->read_before = true;
+	memcpy(cpu->processes, backends->use, sizeof(cpu->processes));
 
 	/* Last, so that the children's part is as fresh as the rest. */
 	cpu->server_s = sum_server_s(backends, why);
@@ -322,4 +427,46 @@ nn_backends_read(NnBackends *backends, bool thorough, NnServerCpu *cpu, NnWhyNot
 		cpu->run_delay_s = (double) backends->run_delay_ns / NN_NS_PER_S;
 	else if (why->reason[0] == '\0')
 		*why = backends->delay_why_not;
+}
+
+static void
+add_switches(NnProcessUse *use, const NnSwitches *from, const NnSwitches *to)
+{
+	if (isnan(use->voluntary_switches))
+		use->voluntary_switches = use->involuntary_switches = use->migrations = 0;
+	use->voluntary_switches += gain(from->voluntary, to->voluntary);
+	use->involuntary_switches += gain(from->involuntary, to->involuntary);
+	if (from->has_migrations && to->has_migrations)
+		use->migrations += gain(from->migrations, to->migrations);
+	else
+		use->migrations = NAN;
+}
+
+void
+nn_backends_read_switches(NnBackends *backends, NnServerCpu *cpu, NnWhyNot *why)
+{
+	for (int i = 0; i < backends->n_procs; i++)
+	{
+		Process    *process = &backends->procs[i];
+		NnProcessUse *use;
+		NnSwitches	switches;
+
+		if (process->pid == 0 ||
+			!nn_switches_read(&backends->root, process->pid, &switches, why))
+		{
+			process->switches_known = false;
+			continue;
+		}
+		use = &backends->use[nn_kinds_find(backends->kinds, i, process->pid)];
+		if (process->switches_known)
+			add_switches(use, &process->switches, &switches);
+		process->switches = switches;
+		process->switches_known = true;
+	}
+	for (int k = 0; k < NN_PROCESS_KINDS; k++)
+	{
+		cpu->processes[k].voluntary_switches = backends->use[k].voluntary_switches;
+		cpu->processes[k].involuntary_switches = backends->use[k].involuntary_switches;
+		cpu->processes[k].migrations = backends->use[k].migrations;
+	}
 }

@@ -13,6 +13,7 @@
 #include "storage/proc.h"
 
 #include "host/host.h"
+#include "sample/kinds.h"
 #include "server/shared.h"
 
 /* Cumulative seconds; only differences of two readings mean something. NaN: not measured. */
@@ -24,12 +25,15 @@ typedef struct NnServerCpu
 	double		driver_s;		/* the workload worker */
 	double		own_s;			/* conductor and sample worker */
 	double		run_delay_s;	/* run-queue delay of the server's processes */
+	NnProcessUse processes[NN_PROCESS_KINDS];	/* seen since the sampler was
+												 * made */
 } NnServerCpu;
 
 typedef struct NnBackends NnBackends;
 
-/* Lives in the current memory context. */
-extern NnBackends *nn_backends_create(NnShared *shared);
+/* Lives in the current memory context, and holds files open until nn_backends_close(). */
+extern NnBackends *nn_backends_create(NnShared *shared, NnKinds *kinds);
+extern void nn_backends_close(NnBackends *backends);
 
 /*
  * Read all of it.  "thorough" is for the ends of a window: it looks at the children of
@@ -38,6 +42,12 @@ extern NnBackends *nn_backends_create(NnShared *shared);
  */
 extern void nn_backends_read(NnBackends *backends, bool thorough, NnServerCpu *cpu,
 							 NnWhyNot *why);
+
+/*
+ * Context switches and migrations of the processes that live now are added to nn_backends_read()'s figures from
+ * the first call on: for the ends of a window.
+ */
+extern void nn_backends_read_switches(NnBackends *backends, NnServerCpu *cpu, NnWhyNot *why);
 
 /* Is this one of the run's own workers, or its conductor? */
 extern bool nn_process_is_ours(NnShared *shared, int pid);

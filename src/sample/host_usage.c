@@ -36,11 +36,14 @@
 
 struct NnHostSampler
 {
+	NnShared   *shared;
 	const NnHostRoot *root;
 	NnWhyNot   *why_not;		/* the first reason, for the user */
 	NnBackends *backends;
 	bool		has_throttle;	/* worth trying */
 	bool		has_pressure;
+	bool		has_load;
+	bool		has_memory;
 };
 
 void
@@ -55,16 +58,20 @@ nn_host_usage_clear(NnHostUsage *usage)
 }
 
 NnHostSampler *
-nn_host_sampler_create(NnShared *shared)
+nn_host_sampler_create(NnShared *shared, NnKinds *kinds)
 {
 	NnHostSampler *sampler = palloc0(sizeof(NnHostSampler));
 
+	sampler->shared = shared;
 	sampler->root = &shared->request.root;
 	sampler->why_not = &shared->sample.usage_why_not;
-	sampler->backends = nn_backends_create(shared);
+	sampler->backends = nn_backends_create(shared, kinds);
 	sampler->has_throttle = true;
 	sampler->has_pressure = true;
+	sampler->has_load = true;
+	sampler->has_memory = true;
 	sampler->why_not->reason[0] = '\0';
+	shared->sample.processes_why_not.reason[0] = '\0';
 	nn_host_usage_clear(&shared->sample.usage);
 	return sampler;
 }
@@ -74,6 +81,27 @@ keep_first_reason(NnHostSampler *sampler, const NnWhyNot *why)
 {
 	if (sampler->why_not->reason[0] == '\0')
 		*sampler->why_not = *why;
+}
+
+/* What is no more than nice to have: it is read after what has to be of one moment. */
+static void
+read_rest(NnHostSampler *sampler, bool thorough, NnHostReading *reading)
+{
+	NnWhyNot	why = {.reason = ""};
+
+	reading->load = NAN;
+	if (sampler->has_load)
+	{
+		reading->load = nn_load_read(sampler->root, &why);
+		sampler->has_load = !isnan(reading->load);
+	}
+	reading->memory.high = reading->memory.max = reading->memory.oom_kills = NAN;
+	if (sampler->has_memory)
+		sampler->has_memory = nn_memory_events_read(sampler->root, &reading->memory, &why);
+	keep_first_reason(sampler, &why);
+	if (thorough)
+		nn_backends_read_switches(sampler->backends, &reading->server,
+								  &sampler->shared->sample.processes_why_not);
 }
 
 void
@@ -107,6 +135,7 @@ nn_host_sampler_read(NnHostSampler *sampler, bool thorough, NnHostReading *readi
 		sampler->has_pressure = reading->pressure_valid;
 		keep_first_reason(sampler, &why);
 	}
+	read_rest(sampler, thorough, reading);
 }
 
 /* Replace the sampled busy time by the measured one: see above. */
@@ -136,6 +165,13 @@ measure_busy(NnCpuUsage *usage, double capacity_s)
 	usage->busy_pct = Max(usage->busy_pct, 0);
 	usage->user_pct = usage->busy_pct * user_share;
 	usage->system_pct = usage->busy_pct * (1 - user_share);
+}
+
+/* Growth of a number; not below 0, NaN where an end is. */
+static double
+growth(double from, double to)
+{
+	return to - from < 0 ? 0 : to - from;
 }
 
 /* Growth in percent of "whole"; not below 0, NaN where an end is. */
@@ -177,8 +213,17 @@ nn_host_usage(const NnHostReading *from, const NnHostReading *to, NnHostUsage *u
 	}
 	usage->run_delay_pct = percent(from->server.run_delay_s, to->server.run_delay_s, wall_s);
 	if (from->throttle_valid && to->throttle_valid)
+	{
+		usage->throttled_periods_pct =
+			percent((double) from->throttle.throttled_periods, (double) to->throttle.throttled_periods,
+					growth((double) from->throttle.periods, (double) to->throttle.periods));
 		usage->throttled_pct = percent((double) from->throttle.throttled_ns / NN_NS_PER_S,
 									   (double) to->throttle.throttled_ns / NN_NS_PER_S, wall_s);
+	}
+	usage->load = to->load;
+	usage->memory_high = growth(from->memory.high, to->memory.high);
+	usage->memory_max = growth(from->memory.max, to->memory.max);
+	usage->oom_kills = growth(from->memory.oom_kills, to->memory.oom_kills);
 	if (from->pressure_valid && to->pressure_valid)
 	{
 		const NnPressure *a = &from->pressure;
@@ -186,6 +231,35 @@ nn_host_usage(const NnHostReading *from, const NnHostReading *to, NnHostUsage *u
 
 		usage->psi_cpu_some_pct = percent(a->cpu_some_s, b->cpu_some_s, wall_s);
 		usage->psi_memory_some_pct = percent(a->memory_some_s, b->memory_some_s, wall_s);
+		usage->psi_memory_full_pct = percent(a->memory_full_s, b->memory_full_s, wall_s);
 		usage->psi_io_some_pct = percent(a->io_some_s, b->io_some_s, wall_s);
+		usage->psi_io_full_pct = percent(a->io_full_s, b->io_full_s, wall_s);
 	}
+}
+
+void
+nn_host_sampler_end(NnHostSampler *sampler, const NnHostReading *from, const NnHostReading *to)
+{
+	NnSampleResult *result = &sampler->shared->sample;
+	bool		has_delay = !isnan(to->server.run_delay_s);
+
+	for (int k = 0; k < NN_PROCESS_KINDS; k++)
+	{
+		const NnProcessUse *a = &from->server.processes[k];
+		const NnProcessUse *b = &to->server.processes[k];
+		NnProcessUse *use = &result->processes[k];
+
+		use->wall_s = has_delay ? growth(a->wall_s, b->wall_s) : NAN;
+		use->cpu_s = has_delay ? growth(a->cpu_s, b->cpu_s) : NAN;
+		use->run_delay_s = has_delay ? growth(a->run_delay_s, b->run_delay_s) : NAN;
+		use->slices = has_delay ? growth(a->slices, b->slices) : NAN;
+
+		/* read at the ends only, so they are of the window already */
+		use->voluntary_switches = b->voluntary_switches;
+		use->involuntary_switches = b->involuntary_switches;
+		use->migrations = b->migrations;
+	}
+	if (!has_delay && result->processes_why_not.reason[0] == '\0')
+		result->processes_why_not = result->usage_why_not;
+	nn_backends_close(sampler->backends);
 }

@@ -38,6 +38,7 @@
 #include "server/worker.h"
 
 #define CHECKPOINT_POLL_NS	(100 * NN_NS_PER_MS)
+#define CLOCK_SLEEP_NS		(2 * NN_NS_PER_MS)
 #define GOLDEN_RATIO		0.61803398874989485
 
 /* A window that is being measured. */
@@ -46,6 +47,8 @@ typedef struct Window
 	NnWorker   *worker;
 	uint64		start_ns;
 	uint64		end_ns;
+
+	NnKinds    *kinds;
 
 	/* wait events */
 	NnWaits    *waits;
@@ -89,12 +92,23 @@ second_end_ns(const Window *window)
 	return Min(window->start_ns + (uint64) (window->second + 1) * NN_NS_PER_S, window->end_ns);
 }
 
+/*
+ * The latch sleeps for whole milliseconds: too coarse for samples every millisecond.  So the last two are slept
+ * on the clock, which answers a stop just that little later; whoever does nothing else must look at the
+ * latch from time to time.
+ */
 static bool
 wait_until(NnWorker *worker, uint64 until_ns)
 {
-	while (nn_now_ns() < until_ns)
-		if (!nn_worker_wait(worker, until_ns))
+	uint64		now_ns;
+
+	while ((now_ns = nn_now_ns()) < until_ns)
+	{
+		if (until_ns - now_ns <= CLOCK_SLEEP_NS)
+			nn_sleep_until_ns(until_ns);
+		else if (!nn_worker_wait(worker, until_ns - NN_NS_PER_MS))
 			return false;
+	}
 	return !nn_shared_must_stop(worker->shared);
 }
 
@@ -112,8 +126,9 @@ window_create(NnWorker *worker)
 	window->interval_ns = Max(shared->request.sample_interval_ms, 1) * NN_NS_PER_MS;
 	window->ticks = (window->end_ns - window->start_ns) / window->interval_ns;
 	window->n_seconds = Min(shared->order.n_seconds, shared->request.max_seconds);
-	window->waits = nn_waits_create(shared);
-	window->host = nn_host_sampler_create(shared);
+	window->kinds = nn_kinds_create(shared);
+	window->waits = nn_waits_create(shared, window->kinds);
+	window->host = nn_host_sampler_create(shared, window->kinds);
 	return window;
 }
 
@@ -140,13 +155,15 @@ take_sample(Window *window, uint64 now_ns)
 		window->tick++;
 }
 
-static void
+/* Every 100 ms: whether a checkpoint is on, and what the latch says.  False: the run is to stop. */
+static bool
 poll_checkpoint(Window *window, uint64 now_ns)
 {
 	window->second_checkpoint |= nn_counters_poll(&window->counters);
 	window->poll_ns += CHECKPOINT_POLL_NS;
 	if (window->poll_ns <= now_ns)
 		window->poll_ns = now_ns + CHECKPOINT_POLL_NS;
+	return nn_worker_wait(window->worker, now_ns);
 }
 
 /*
@@ -188,6 +205,7 @@ window_end(Window *window)
 
 	nn_counters_end(&window->counters, &result->counters);
 	nn_host_usage(&window->first, &window->latest, &result->usage);
+	nn_host_sampler_end(window->host, &window->first, &window->latest);
 	result->samples_expected = window->ticks;
 }
 
@@ -213,8 +231,9 @@ run_block(NnWorker *worker)
 		now_ns = nn_now_ns();
 		if (now_ns >= tick_ns(window, window->tick) && now_ns < window->end_ns)
 			take_sample(window, now_ns);
-		if (now_ns >= window->poll_ns || now_ns >= window->end_ns)
-			poll_checkpoint(window, now_ns);
+		if ((now_ns >= window->poll_ns || now_ns >= window->end_ns) &&
+			!poll_checkpoint(window, now_ns))
+			return false;
 		if (now_ns >= second_end_ns(window))
 			end_seconds(window, now_ns);
 	} while (now_ns < window->end_ns);

@@ -78,9 +78,10 @@ typedef struct Sighting
 struct NnWaits
 {
 	NnShared   *shared;
+	NnKinds    *kinds;
 	NnSampleResult *result;
 	int			n_procs;
-	ProcKind   *kinds;
+	ProcKind   *known;
 	Sighting   *sightings;
 	uint64		looked_up_ns;
 	uint32		pass;
@@ -89,17 +90,19 @@ struct NnWaits
 };
 
 NnWaits *
-nn_waits_create(NnShared *shared)
+nn_waits_create(NnShared *shared, NnKinds *kinds)
 {
 	NnWaits    *waits = palloc0(sizeof(NnWaits));
 
 	waits->shared = shared;
+	waits->kinds = kinds;
 	waits->result = &shared->sample;
 	waits->n_procs = (int) ProcGlobal->allProcCount;
-	waits->kinds = palloc0(sizeof(ProcKind) * waits->n_procs);
+	waits->known = palloc0(sizeof(ProcKind) * waits->n_procs);
 	waits->sightings = palloc0(sizeof(Sighting) * waits->n_procs);
 	waits->result->n_waits = 0;
 	waits->result->waits_lost = 0;
+	memset(waits->result->workload_samples, 0, sizeof(waits->result->workload_samples));
 	waits->result->n_backend_types = 2;
 	strlcpy(waits->result->backend_types[TYPE_UNKNOWN], "unknown", NAMEDATALEN);
 	strlcpy(waits->result->backend_types[TYPE_CLIENT], GetBackendTypeDesc(B_BACKEND), NAMEDATALEN);
@@ -143,7 +146,7 @@ look_up_types(NnWaits *waits, int n_sightings)
 	n = pgstat_fetch_stat_numbackends();
 	for (int s = 0; s < n_sightings; s++)
 	{
-		ProcKind   *kind = &waits->kinds[waits->sightings[s].proc];
+		ProcKind   *kind = &waits->known[waits->sightings[s].proc];
 
 		for (int i = 1; i <= n && !kind->known; i++)
 		{
@@ -219,22 +222,34 @@ count_sample(NnWaits *waits, int16 type, uint32 wait_event_info)
 	count->max_waiters = Max(count->max_waiters, entry->waiters);
 }
 
+/* Samples of the workload's own backends are counted by class as well, for its budget of time. */
+static void
+count_workload_sample(NnWaits *waits, const Sighting *sighting)
+{
+	int			pid = waits->known[sighting->proc].pid;
+
+	if (sighting->proc < MaxConnections &&
+		nn_kinds_find(waits->kinds, sighting->proc, pid) == NN_PROCESS_WORKLOAD)
+		waits->result->workload_samples[nn_shared_wait_class(sighting->wait_event_info)]++;
+}
+
 /*
  * Read every PGPROC into "sightings", fast and before anything else is done, so that the
  * sample is of one moment.  Returns their number; "*unknown" tells whether there are
- * processes whose type has to be looked up.
+ * processes whose type has to be looked up, "*stale" whether there are some whose kind has to be.
  */
 static int
-read_procs(NnWaits *waits, bool *unknown)
+read_procs(NnWaits *waits, bool *unknown, bool *stale)
 {
 	int			waiter = *(volatile int32 *) &waits->shared->waiter_procno;
 	int			n = 0;
 
 	*unknown = false;
+	*stale = false;
 	for (int i = 0; i < waits->n_procs; i++)
 	{
 		PGPROC	   *proc = GetPGProcByNumber(i);
-		ProcKind   *kind = &waits->kinds[i];
+		ProcKind   *kind = &waits->known[i];
 		int			pid = nn_proc_pid(proc);
 		uint32		wait_event_info = *(volatile uint32 *) &proc->wait_event_info;
 
@@ -256,6 +271,7 @@ read_procs(NnWaits *waits, bool *unknown)
 		}
 		if (kind->type == TYPE_SKIPPED || i == waiter)
 			continue;
+		*stale |= nn_kinds_is_stale(waits->kinds, i, pid);
 		*unknown |= !kind->known;
 		waits->sightings[n].proc = i;
 		waits->sightings[n].wait_event_info = wait_event_info;
@@ -268,7 +284,8 @@ int
 nn_waits_pass(NnWaits *waits, uint64 now_ns)
 {
 	bool		unknown;
-	int			n = read_procs(waits, &unknown);
+	bool		stale;
+	int			n = read_procs(waits, &unknown, &stale);
 	int			lwlock_waiters = 0;
 
 	if (unknown && now_ns >= waits->looked_up_ns + LOOKUP_INTERVAL_NS)
@@ -276,13 +293,16 @@ nn_waits_pass(NnWaits *waits, uint64 now_ns)
 		look_up_types(waits, n);
 		waits->looked_up_ns = now_ns;
 	}
+	if (stale)
+		nn_kinds_refresh(waits->kinds, now_ns);
 
 	waits->pass++;
 	for (int s = 0; s < n; s++)
 	{
 		uint32		wait_event_info = waits->sightings[s].wait_event_info;
 
-		count_sample(waits, waits->kinds[waits->sightings[s].proc].type, wait_event_info);
+		count_sample(waits, waits->known[waits->sightings[s].proc].type, wait_event_info);
+		count_workload_sample(waits, &waits->sightings[s]);
 		if (CLASS_OF(wait_event_info) == PG_WAIT_LWLOCK)
 			lwlock_waiters++;
 	}

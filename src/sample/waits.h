@@ -10,14 +10,16 @@
 
 #include "postgres.h"
 
+#include "sample/kinds.h"
 #include "server/shared.h"
 
 typedef struct NnWaits NnWaits;
 
 /*
- * Start a window: clears the wait events in shared->sample.  Lives in the current memory context.
+ * Start a window: clears the wait events in shared->sample.  Lives in the current memory context; "kinds" is
+ * kept up to date.
  */
-extern NnWaits *nn_waits_create(NnShared *shared);
+extern NnWaits *nn_waits_create(NnShared *shared, NnKinds *kinds);
 
 /* Sample every process once.  Returns the number of processes that wait for an LWLock. */
 extern int	nn_waits_pass(NnWaits *waits, uint64 now_ns);

@@ -42,6 +42,22 @@ nn_run_state_name(NnRunState state)
 	return run_state_names[state];
 }
 
+static const char *const process_kind_names[NN_PROCESS_KINDS] = {
+	[NN_PROCESS_WORKLOAD] = "workload",
+	[NN_PROCESS_CLIENT] = "other clients",
+	[NN_PROCESS_CHECKPOINTER] = "checkpointer",
+	[NN_PROCESS_BGWRITER] = "background writer",
+	[NN_PROCESS_WALWRITER] = "walwriter",
+	[NN_PROCESS_AUTOVACUUM] = "autovacuum",
+	[NN_PROCESS_OTHER] = "other"
+};
+
+const char *
+nn_process_kind_name(NnProcessKind kind)
+{
+	return process_kind_names[kind];
+}
+
 /* Reserve room for n objects at the end of the segment; returns their offset. */
 static Size
 reserve(Size *size, Size n, Size object_size)

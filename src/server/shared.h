@@ -36,7 +36,9 @@
 #include "port/atomics.h"
 #include "storage/dsm.h"
 #include "storage/spin.h"
+#include "utils/wait_event.h"
 
+#include "core/attribution.h"
 #include "core/histogram.h"
 #include "host/cpu.h"
 #include "host/host.h"
@@ -248,9 +250,18 @@ typedef struct NnHostUsage
 	double		run_delay_pct;	/* run-queue delay of the server's processes,
 								 * percent of one CPU */
 	double		throttled_pct;	/* of the time, our cgroup was throttled */
+	double		throttled_periods_pct;	/* of its periods of CPU quota */
 	double		psi_cpu_some_pct;
 	double		psi_memory_some_pct;
+	double		psi_memory_full_pct;
 	double		psi_io_some_pct;
+	double		psi_io_full_pct;
+	double		load;			/* tasks that run or wait, mean of the last
+								 * minute, at the end */
+	double		memory_high;	/* times that our cgroup was throttled for its
+								 * memory */
+	double		memory_max;		/* times that its limit stopped it */
+	double		oom_kills;
 } NnHostUsage;
 
 typedef struct NnHostSecond
@@ -261,6 +272,56 @@ typedef struct NnHostSecond
 	bool		checkpoint;		/* a checkpoint was in progress at some time
 								 * in this second */
 } NnHostSecond;
+
+/* What somebody who shows this wait event is doing. */
+static inline NnWaitClass
+nn_shared_wait_class(uint32 wait_event_info)
+{
+	switch (wait_event_info & 0xFF000000U)
+	{
+		case 0:
+			return NN_WAIT_CPU;
+		case PG_WAIT_LWLOCK:
+			return NN_WAIT_LWLOCK;
+		case PG_WAIT_LOCK:
+			return NN_WAIT_LOCK;
+		case PG_WAIT_IO:
+			return NN_WAIT_IO;
+		case PG_WAIT_CLIENT:
+			return NN_WAIT_CLIENT;
+		default:
+			return NN_WAIT_OTHER;
+	}
+}
+
+/* Kinds of server process whose time is kept apart. */
+typedef enum NnProcessKind
+{
+	NN_PROCESS_WORKLOAD,		/* backends of the workload's clients */
+	NN_PROCESS_CLIENT,			/* every other client backend */
+	NN_PROCESS_CHECKPOINTER,
+	NN_PROCESS_BGWRITER,
+	NN_PROCESS_WALWRITER,
+	NN_PROCESS_AUTOVACUUM,		/* launcher and workers */
+	NN_PROCESS_OTHER
+} NnProcessKind;
+
+#define NN_PROCESS_KINDS (NN_PROCESS_OTHER + 1)
+
+/* The name of a kind in SQL, e.g. "workload". */
+extern const char *nn_process_kind_name(NnProcessKind kind);
+
+/* What all processes of a kind did together. Sums since some moment, or growth in a window. NaN: not measured. */
+typedef struct NnProcessUse
+{
+	double		wall_s;			/* time that they existed */
+	double		cpu_s;
+	double		run_delay_s;
+	double		slices;			/* times that one was given a CPU */
+	double		voluntary_switches;
+	double		involuntary_switches;
+	double		migrations;		/* from one CPU to another */
+} NnProcessUse;
 
 /* Samples of one wait event of one backend type. wait_event_info 0 is 'CPU': running or runnable. */
 typedef struct NnWaitCount
@@ -305,6 +366,9 @@ typedef struct NnSampleResult
 	NnHostUsage usage;			/* whole window */
 	NnWhyNot	usage_why_not;	/* the first thing that could not be measured */
 	NnServerCounters counters;
+	NnProcessUse processes[NN_PROCESS_KINDS];
+	NnWhyNot	processes_why_not;
+	uint64		workload_samples[NN_WAIT_CLASSES];	/* of the workload's backends */
 	NnWaitCount waits[NN_MAX_WAIT_ENTRIES];
 } NnSampleResult;
 
