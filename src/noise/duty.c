@@ -25,6 +25,10 @@
  * none for 6 ms; shifted, n x 40 % are taken in (nearly) every instant, and the load
  * is what it says in windows shorter than a period, too.
  *
+ * Busy stressors: the same loop, with the time spent in the pieces of work in the place of the CPU time.  What
+ * waits for a disk uses little CPU time, and its pieces may take long; the overshoot is taken off
+ * the next periods.
+ *
  * Hold stressors: hold() is called until it has what the level asks for, then
  * every 100 ms.  The dose is the share held, integrated over time.
  *
@@ -59,14 +63,21 @@ nn_duty_phase_ns(int number, int threads)
 	return NN_DUTY_PERIOD_NS * (uint64_t) (number % threads) / (uint64_t) threads;
 }
 
-/* Read the clocks.  The dose of a duty stressor is its CPU time; read_held() knows that of the others. */
+/*
+ * Read the clocks, after a piece of work (worked) or a rest.  The dose of a duty stressor is its CPU time, that of a
+ * busy stressor the time of the pieces; read_held() knows that of the others.
+ */
 static void
-read_clocks(DutyRun *run)
+read_clocks(DutyRun *run, bool worked)
 {
+	uint64_t	before_ns = run->now.at_ns;
+
 	run->now.at_ns = nn_now_ns();
 	run->now.cpu_ns = nn_thread_cpu_ns() - run->cpu_origin_ns;
 	if (run->stressor->kind == NN_DOSE_DUTY)
 		run->now.dose_ns = (double) run->now.cpu_ns;
+	else if (worked)
+		run->now.dose_ns += (double) (run->now.at_ns - before_ns);
 	nn_meter_read(&run->meter, &run->now);
 }
 
@@ -99,12 +110,12 @@ run_idle(DutyRun *run)
 
 		if (!wait_until(run, until_ns < run->order->end_ns ? until_ns : run->order->end_ns))
 			return;
-		read_clocks(run);
+		read_clocks(run, false);
 	}
 }
 
 /*
- * Burn until the thread's CPU time reaches goal_ns or the order ends; false when the run has been
+ * Burn until the dose reaches goal_ns or the order ends; false when the run has been
  * stopped.
  */
 static bool
@@ -112,10 +123,13 @@ burn_until(DutyRun *run, double goal_ns)
 {
 	while (run->now.dose_ns < goal_ns && run->now.at_ns < run->order->end_ns)
 	{
+		uint64_t	units;
+
 		if (must_stop(run))
 			return false;
-		run->now.units += (double) run->stressor->burn(run->state);
-		read_clocks(run);
+		units = run->stressor->burn(run->state);
+		run->now.units += (double) units;
+		read_clocks(run, units > 0);
 	}
 	return true;
 }
@@ -141,7 +155,7 @@ run_duty(DutyRun *run)
 
 	if (!wait_until(run, order->start_ns))
 		return;
-	read_clocks(run);
+	read_clocks(run, false);
 
 	while (run->now.at_ns < order->end_ns)
 	{
@@ -166,7 +180,7 @@ run_duty(DutyRun *run)
 			nn_sleep_until_ns(next_ns);
 			if (must_stop(run))
 				return;
-			read_clocks(run);
+			read_clocks(run, false);
 		}
 	}
 }
@@ -270,13 +284,13 @@ nn_duty_run(const NnStressor *stressor, void *state, uint64_t bytes,
 
 	if (!(order->level_pct > 0))
 		run_idle(&run);
-	else if (stressor->kind == NN_DOSE_DUTY)
-		run_duty(&run);
-	else
+	else if (stressor->kind == NN_DOSE_HOLD)
 	{
 		run_hold(&run);
 		release(&run);
 	}
+	else
+		run_duty(&run);
 
 	nn_meter_result(&run.meter, &window);
 	result->achieved_pct = window.achieved_pct;

@@ -294,7 +294,7 @@ is_duty(const NnShared *shared, const NnLoadThread *load)
 {
 	const NnStressor *stressor = nn_stressor_find(shared->request.stressors[load->stressor].name);
 
-	return stressor != NULL && stressor->kind == NN_DOSE_DUTY;
+	return stressor != NULL && stressor->kind != NN_DOSE_HOLD;
 }
 
 NnLoadPool *

@@ -15,6 +15,7 @@
 const NnStressor *const nn_stressors[] = {
 	&nn_stressor_cpu,
 	&nn_stressor_cache,
+	&nn_stressor_disk,
 	&nn_stressor_memory,
 	NULL
 };

@@ -6,7 +6,7 @@
  * A stressor turns a dose from 0 to 100 % into load on one resource.  Adding one is writing a
  * file with a descriptor and naming it in stressor.c.
  *
- * Two kinds of dose:
+ * Three kinds of dose:
  *   NN_DOSE_DUTY	percent of one CPU.  The credit loop of duty.c calls burn() again and
  *					again until the thread has used the CPU time that is due.
  *   NN_DOSE_HOLD	percent of the amount configured (bytes) that is kept; hold() is called with the level, and
@@ -27,12 +27,16 @@
 typedef enum NnDoseKind
 {
 	NN_DOSE_DUTY,
+	NN_DOSE_BUSY,
 	NN_DOSE_HOLD
 } NnDoseKind;
 
 /* Options that a stressor may understand. */
 #define NN_STRESSOR_WORKERS		0x01
 #define NN_STRESSOR_BYTES		0x02
+
+/* Where files of stressors go, below the data directory: the server's own folder for temporary files. */
+#define NN_STRESSOR_FOLDER		"base/pgsql_tmp"
 
 typedef struct NnStressor
 {
@@ -44,9 +48,10 @@ typedef struct NnStressor
 	NnDoseKind	kind;
 	int			options;		/* NN_STRESSOR_* bits that noise_options may
 								 * set */
+	bool		on_disk;		/* its bytes are those of a file */
 	int			(*default_workers) (const NnTopology *host);
 	uint64_t	(*default_bytes) (const NnTopology *host);	/* per worker; NULL:
-															 * takes no memory */
+															 * takes none */
 
 	/*
 	 * Allocate and touch what the load needs, in the load thread, before the
@@ -57,7 +62,7 @@ typedef struct NnStressor
 
 	/*
 	 * NN_DOSE_DUTY: one bounded piece of work (<= 100 us); returns units of
-	 * rate_unit done.
+	 * rate_unit done.  NN_DOSE_BUSY: the same, as long as one request takes.
 	 */
 	uint64_t	(*burn) (void *state);
 

@@ -16,6 +16,7 @@
 
 extern const NnStressor nn_stressor_cpu;
 extern const NnStressor nn_stressor_cache;
+extern const NnStressor nn_stressor_disk;
 extern const NnStressor nn_stressor_memory;
 
 /*

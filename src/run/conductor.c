@@ -169,8 +169,8 @@ achieved_pct(NnShared *shared)
 		NnLoadThread *thread = &nn_shared_load_threads(shared)[i];
 		NnDoseKind	kind = nn_stressor_find(shared->request.stressors[thread->stressor].name)->kind;
 
-		sum[kind == NN_DOSE_DUTY ? 0 : 1] += thread->achieved_pct;
-		n[kind == NN_DOSE_DUTY ? 0 : 1]++;
+		sum[kind == NN_DOSE_HOLD ? 1 : 0] += thread->achieved_pct;
+		n[kind == NN_DOSE_HOLD ? 1 : 0]++;
 	}
 	return n[0] ? sum[0] / n[0] : n[1] ? sum[1] / n[1] : NAN;
 }

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * noise_request.c
- *	  The noise of a request: which stressors, how many load threads, how much memory.
+ *	  The noise of a request: which stressors, how many load threads, how much memory and disk.
  *
  * Load threads default to the usable CPUs of each stressor with a CPU dose.  Memory is counted
  * against a ceiling before anything is started: an amount that was asked for is refused when it is
- * too large; a default is made smaller to fit.
+ * too large; a default is made smaller to fit.  Files have a ceiling of their own, and leave a part of the
+ * file system free.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,13 +17,17 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
+#include "host/space.h"
 #include "noise/stressor.h"
 #include "run/request.h"
 #include "server/settings.h"
 
 #define NN_MIN_BYTES	4096
 
-static const char *const planned[] = {"disk", "lock", "stream", "switch", NULL};
+/* Noise leaves this part of a file system free. */
+#define NN_FREE_PERCENT	10
+
+static const char *const planned[] = {"lock", "stream", "switch", NULL};
 
 typedef struct NoiseOptions
 {
@@ -200,6 +205,8 @@ check_memory(const NnTopology *host, NoiseRequest *noise)
 	{
 		double		bytes = (double) request->stressors[i].bytes * request->stressors[i].workers;
 
+		if (noise->options[i].stressor->on_disk)
+			continue;
 		if (noise->options[i].bytes_given)
 			given += bytes;
 		else
@@ -216,10 +223,47 @@ check_memory(const NnTopology *host, NoiseRequest *noise)
 						 "pg_noisyneighbor.max_memory_percent.")));
 	if (given + by_default > ceiling)
 		for (int i = 0; i < request->n_stressors; i++)
-			if (!noise->options[i].bytes_given && request->stressors[i].bytes > 0)
+			if (!noise->options[i].bytes_given && request->stressors[i].bytes > 0 &&
+				!noise->options[i].stressor->on_disk)
 				request->stressors[i].bytes =
 					Max((uint64) (request->stressors[i].bytes * (ceiling - given) / by_default),
 						NN_MIN_BYTES);
+}
+
+/* Hold the files of all load threads against the ceiling, and against the room that there is. */
+static void
+check_disk(const NoiseRequest *noise)
+{
+	const NnRequest *request = noise->request;
+	double		ceiling = nn_max_disk_mb * 1048576.0;
+	double		needed = 0;
+	NnSpace		space;
+	double		room;
+
+	for (int i = 0; i < request->n_stressors; i++)
+		if (noise->options[i].stressor->on_disk)
+			needed += (double) request->stressors[i].bytes * request->stressors[i].workers;
+	if (needed > ceiling)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("noise would take too much of the disk"),
+				 errdetail("Needed %.0f MB, at most %.0f MB.", needed / 1048576, ceiling / 1048576),
+				 errhint("Set \"bytes\" or \"workers\" in noise_options lower; the ceiling is "
+						 "pg_noisyneighbor.max_disk_bytes.")));
+
+	/* The folder may not be there yet; the one above always is. */
+	if (needed == 0 || !(nn_space_read(NN_STRESSOR_FOLDER, &space, NULL) ||
+						 nn_space_read("base", &space, NULL)))
+		return;
+	room = (double) space.free_bytes - (double) space.total_bytes * NN_FREE_PERCENT / 100.0;
+	if (needed > room)
+		ereport(ERROR,
+				(errcode(ERRCODE_DISK_FULL),
+				 errmsg("noise would take too much of the disk"),
+				 errdetail("Needed %.0f MB, %.0f MB are free, and %d %% of the file system's %.0f MB stay so.",
+						   needed / 1048576, space.free_bytes / 1048576.0, NN_FREE_PERCENT,
+						   space.total_bytes / 1048576.0),
+				 errhint("Set \"bytes\" or \"workers\" in noise_options lower.")));
 }
 
 /* Deal the load threads out to the stressors. */
@@ -277,6 +321,7 @@ nn_request_noise(const NnRunArgs *args, bool any_dose, NnRunPlan *plan)
 				 errhint("Set \"workers\" in noise_options lower, or raise "
 						 "pg_noisyneighbor.max_noise_workers.")));
 	check_memory(&plan->host, &noise);
+	check_disk(&noise);
 	request->n_load_threads = (int) n_threads;
 	make_load_threads(plan);
 }

@@ -20,6 +20,7 @@
 
 int			nn_max_duration_s = 3600;
 int			nn_max_memory_percent = 25;
+int			nn_max_disk_mb = 1024;
 int			nn_max_noise_workers = 256;
 int			nn_max_clients = 1000;
 int			nn_sample_interval_ms = 10;
@@ -45,8 +46,8 @@ check_folder(char **newval, void **extra, GucSource source)
 	return true;
 }
 
-void
-nn_settings_define(void)
+static void
+define_ceilings(void)
 {
 	DefineCustomIntVariable("pg_noisyneighbor.max_duration",
 							"Longest measured time of one block.",
@@ -71,6 +72,17 @@ nn_settings_define(void)
 							0,
 							NULL, NULL, NULL);
 
+	DefineCustomIntVariable("pg_noisyneighbor.max_disk_bytes",
+							"Most bytes that files of one run may take on the disk.",
+							"A tenth of the file system is left free in any case.",
+							&nn_max_disk_mb,
+							1024,
+							1,
+							INT_MAX,
+							PGC_SUSET,
+							GUC_UNIT_MB,
+							NULL, NULL, NULL);
+
 	DefineCustomIntVariable("pg_noisyneighbor.max_noise_workers",
 							"Most load threads of one run, all stressors together.",
 							NULL,
@@ -92,6 +104,12 @@ nn_settings_define(void)
 							PGC_SUSET,
 							0,
 							NULL, NULL, NULL);
+}
+
+void
+nn_settings_define(void)
+{
+	define_ceilings();
 
 	DefineCustomIntVariable("pg_noisyneighbor.sample_interval",
 							"Time between two samples of the wait events.",

@@ -13,6 +13,7 @@
 extern int	nn_max_duration_s;	/* ceiling for the duration of one block,
 								 * seconds */
 extern int	nn_max_memory_percent;	/* of the memory that is available */
+extern int	nn_max_disk_mb;		/* of files of one run, MB */
 extern int	nn_max_noise_workers;	/* load threads of one run */
 extern int	nn_max_clients;
 extern int	nn_sample_interval_ms;

@@ -95,7 +95,6 @@ SELECT pg_temp.run($$noise => '{{cpu},{memory}}'$$);
 SELECT pg_temp.run($$noise => '{cpu,gpu}'$$);
 SELECT pg_temp.run($$noise => '{CPU}'$$);
 SELECT pg_temp.run($$noise => '{cpu,memory,cpu}'$$);
-SELECT pg_temp.run($$noise => '{disk}'$$);
 SELECT pg_temp.run($$noise => '{lock}'$$);
 SELECT pg_temp.run($$noise => '{stream}'$$);
 SELECT pg_temp.run($$noise => '{switch}'$$);
@@ -170,6 +169,9 @@ SELECT pg_temp.refused($$noisy_load('{cpu}', 10, '0 s', wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{cpu}', 10, '2 h', wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{cpu}', 10, '1 s', NULL, wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{cpu}', 10, '1 s', '{"memory": {}}', wait => false)$$);
+SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"bytes": "1025MB"}}', wait => false)$$);
+SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"workers": 17}}', wait => false)$$);
+SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"fsyncs": 1}}', wait => false)$$);
 
 -- noisy_workload_init
 SELECT pg_temp.refused($$noisy_workload_init(NULL)$$);

@@ -44,6 +44,17 @@ sub fill
 	return;
 }
 
+# Noise that writes for some seconds.
+sub begin_disk_load
+{
+	my ($duration, $bytes) = @_;
+	my $noise = { node => $node, database => 'postgres' };
+
+	$noise->{session} = background_sql($node, 'postgres',
+		qq{SELECT noisy_load('{disk}', 50, '$duration', '{"disk": {"bytes": "$bytes"}}');});
+	return wait_until_on($noise, q{phase = 'measuring'});
+}
+
 # The run has ended by itself, and kept what it could.
 sub check_failed
 {
@@ -88,9 +99,44 @@ nobody_left_behind($node, $name);
 is(sql(q{SELECT count(*) FROM noisy_runs WHERE state NOT IN ('completed', 'failed')}), '0', "$name: no run is recorded");
 next_run_completes($node, $name);
 
+# The same for the noise: its file is there, and each write fails.
+$name = 'writes of the noise that fail';
+$load = begin_disk_load('8 s', '4MB');
+limit('fsize', 4096, all_pids($load, 'noise'));
+is(finish_sql($load->{session}), 0, "$name: the run goes on to its end");
+nobody_left_behind($node, $name);
+is(run_state($load), 'completed|', "$name: the state says so");
+is(sql("SELECT bool_and(unreachable AND achieved_pct < requested_pct / 2) FROM noisy_dose WHERE run_id = $load->{run_id}"),
+	't', "$name: they are no dose");
+next_run_completes($node, $name);
+
 SKIP:
 {
-	skip 'this machine allows no namespaces', 15 unless $disk;
+	skip 'this machine allows no namespaces', 23 unless $disk;
+
+	# The folder of the noise is on the small disk, of 48 MB.
+	mkdir "$disk/noise" or die $!;
+	my $folder = $node->data_dir . '/base/pgsql_tmp';
+	rmdir $folder;
+	symlink "$disk/noise", $folder or die $!;
+	$name = 'no room on the disk for its noise';
+	($status, $stdout, $stderr) = $node->psql('postgres', qq{\\set VERBOSITY verbose
+		SELECT noisy_load('{disk}', 10, '100 ms', '{"disk": {"bytes": "44MB"}}')});
+	like($stderr, qr/53100: noise would take too much of the disk.*Needed 44 MB, 4\d MB are free, and 10 % of the file system's 48 MB stay so/s,
+		"$name: the caller is told");
+	nobody_left_behind($node, $name);
+	next_run_completes($node, $name);
+
+	$name = 'disk full while the noise writes';
+	$load = begin_disk_load('4 s', '8MB');
+	fill("$disk/filler");
+	is(finish_sql($load->{session}), 0, "$name: the run goes on to its end");
+	nobody_left_behind($node, $name);
+	is(run_state($load), 'completed|', "$name: the state says so");
+	is(sql("SELECT bool_and(NOT unreachable AND rate > 0) FROM noisy_dose WHERE run_id = $load->{run_id}"), 't', "$name: it has its space");
+	unlink "$disk/filler" or die $!;
+	($status, $stdout) = $node->psql('postgres', q{SELECT noisy_load('{disk}', 10, '100 ms', '{"disk": {"bytes": "40MB"}}')});
+	is($status, 0, "$name: the space of the noise is free again");
 
 	# A database of its own on the small disk
 	mkdir "$disk/space" or die $!;

@@ -61,7 +61,26 @@ hold(void *state, double level_pct)
 	return held;
 }
 
+/* A piece that takes 3 ms off the CPU. */
+static uint64_t
+wait_a_while(void *state)
+{
+	(void) state;
+	pieces++;
+	nn_sleep_until_ns(nn_now_ns() + 3 * NN_NS_PER_MS);
+	return 1;
+}
+
+static uint64_t
+fail(void *state)
+{
+	(void) wait_a_while(state);
+	return 0;
+}
+
 static const NnStressor spinner = {.name = "spinner",.kind = NN_DOSE_DUTY,.burn = spin};
+static const NnStressor waiter = {.name = "waiter",.kind = NN_DOSE_BUSY,.burn = wait_a_while};
+static const NnStressor failing = {.name = "failing",.kind = NN_DOSE_BUSY,.burn = fail};
 static const NnStressor holder = {.name = "holder",.kind = NN_DOSE_HOLD,.hold = hold};
 
 static double seconds[ROWS];
@@ -136,6 +155,21 @@ test_levels(void)
 	ok(agrees, "the dose reported is the CPU time of the thread");
 	ok(flagged, "unreachable is set when more than a percentage point is missing, and only then");
 	ok(counted, "the rate counts the work of every piece");
+}
+
+static void
+test_busy(void)
+{
+	NnDutyResult result;
+	double		cpu_pct = run(&waiter, 40, 1500, 0, &result);
+
+	tap_note("asked 40, achieved %.3f, %.0f pieces/s, %.2f %% of a CPU", result.achieved_pct, result.rate, cpu_pct);
+	ok(fabs(result.achieved_pct - 40) < 5 && result.achieved_pct > 5 * cpu_pct,
+	   "a busy stressor's dose is the time it is at work, on the CPU or not");
+	ok(fabs(result.rate * 3 - 10 * result.achieved_pct) <= 0.3 * 10 * result.achieved_pct,
+	   "pieces that take 3 ms each make it up");
+	run(&failing, 40, 500, 0, &result);
+	ok(result.achieved_pct == 0 && result.rate == 0 && result.unreachable, "work that fails is no dose");
 }
 
 static void
@@ -234,6 +268,7 @@ main(void)
 	stop_at_ns = UINT64_MAX;
 	most_held = 1000;
 	test_levels();
+	test_busy();
 	test_seconds();
 	test_starved();
 	test_idle();
