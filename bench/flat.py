@@ -84,7 +84,7 @@ def report_on(rows, options):
 def main():
     parser = argparse.ArgumentParser(prog="bench/flat")
     parser.add_argument("--seconds", type=int, default=max(6, measure.seconds(60)), help="of a window")
-    parser.add_argument("--rounds", type=int, default=measure.rounds(1))
+    parser.add_argument("--rounds", type=int, default=measure.rounds(3))
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--csv", required=True)
     options = parser.parse_args()

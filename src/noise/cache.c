@@ -35,6 +35,7 @@
 #define LINE_BYTES		64
 #define CURSORS			8
 #define STEPS			64		/* of each cursor in a piece of work */
+#define LLC_MULTIPLE	2		/* of a working set, by default */
 #define LEAST_LINES		1024
 
 typedef struct Line
@@ -54,21 +55,13 @@ typedef struct CacheState
 static int
 cache_default_workers(const NnTopology *host)
 {
-	uint64_t	most = nn_stressor_memory_share(host) / (2 * host->llc_bytes);
-	int			cpus = nn_stressor_cpus(host);
-
-	if (most < 1)
-		return 1;
-	return most < (uint64_t) cpus ? (int) most : cpus;
+	return nn_stressor_llc_workers(host, LLC_MULTIPLE);
 }
 
 static uint64_t
 cache_default_bytes(const NnTopology *host)
 {
-	uint64_t	most = nn_stressor_memory_share(host) / (uint64_t) cache_default_workers(host);
-	uint64_t	bytes = 2 * host->llc_bytes;
-
-	return bytes < most ? bytes : most;
+	return nn_stressor_llc_bytes(host, LLC_MULTIPLE);
 }
 
 /*

@@ -27,7 +27,7 @@
 /* Noise leaves this part of a file system free. */
 #define NN_FREE_PERCENT	10
 
-static const char *const planned[] = {"lock", "stream", "switch", NULL};
+static const char *const planned[] = {"lock", NULL};
 
 typedef struct NoiseOptions
 {

@@ -96,8 +96,6 @@ SELECT pg_temp.run($$noise => '{cpu,gpu}'$$);
 SELECT pg_temp.run($$noise => '{CPU}'$$);
 SELECT pg_temp.run($$noise => '{cpu,memory,cpu}'$$);
 SELECT pg_temp.run($$noise => '{lock}'$$);
-SELECT pg_temp.run($$noise => '{stream}'$$);
-SELECT pg_temp.run($$noise => '{switch}'$$);
 
 -- noise_options
 SELECT pg_temp.run($$noise_options => NULL$$);
@@ -172,6 +170,7 @@ SELECT pg_temp.refused($$noisy_load('{cpu}', 10, '1 s', '{"memory": {}}', wait =
 SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"bytes": "1025MB"}}', wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"workers": 17}}', wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"fsyncs": 1}}', wait => false)$$);
+SELECT pg_temp.refused($$noisy_load('{switch}', 10, '1 s', '{"switch": {"bytes": "1MB"}}', wait => false)$$);
 
 -- noisy_workload_init
 SELECT pg_temp.refused($$noisy_workload_init(NULL)$$);

@@ -3,7 +3,7 @@
  * test_cache.c
  *	  The working set of cache noise is one cycle, and all of it is visited.
  *
- * Links: src/noise/stressor.c src/noise/cpu.c src/noise/disk.c src/noise/memory.c
+ * Links: src/noise/stressor.c src/noise/stream.c src/noise/switch.c src/noise/cpu.c src/noise/disk.c src/noise/memory.c
  *
  *-------------------------------------------------------------------------
  */
@@ -147,7 +147,7 @@ test_list(void)
 			(s->kind == NN_DOSE_HOLD ? s->hold != NULL : s->burn != NULL) &&
 			((s->options & NN_STRESSOR_BYTES) != 0) == (s->default_bytes != NULL);
 	}
-	ok(n >= 4 && complete, "every descriptor is complete and found by its name");
+	ok(n >= 6 && complete, "every descriptor is complete and found by its name");
 	ok(nn_stressor_find("cach") == NULL && nn_stressor_find("") == NULL, "no other name finds one");
 }
 

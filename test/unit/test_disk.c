@@ -3,7 +3,7 @@
  * test_disk.c
  *	  Disk noise writes what it says, to a file that nobody finds.
  *
- * Links: src/noise/stressor.c src/noise/cpu.c src/noise/cache.c src/noise/memory.c
+ * Links: src/noise/stressor.c src/noise/stream.c src/noise/switch.c src/noise/cpu.c src/noise/cache.c src/noise/memory.c
  *
  *-------------------------------------------------------------------------
  */

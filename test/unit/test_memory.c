@@ -3,7 +3,7 @@
  * test_memory.c
  *	  Memory noise holds what its level says, and gives it back.
  *
- * Links: src/noise/stressor.c src/noise/cpu.c src/noise/cache.c src/noise/disk.c
+ * Links: src/noise/stressor.c src/noise/stream.c src/noise/switch.c src/noise/cpu.c src/noise/cache.c src/noise/disk.c
  *
  *-------------------------------------------------------------------------
  */
