@@ -28,16 +28,18 @@ COMMENT ON FUNCTION noisy_isotonic(float8[], float8[], boolean)
     IS 'the curve that only rises (or only falls) and lies closest to the values by weighted least squares (pool adjacent violators); how many neighbours are out of order, and by how much the worst two, percent of the first';
 
 CREATE FUNCTION noisy_paired_effects(level float8[], middle_s float8[], value float8[], higher_is_worse boolean,
+    confidence float8 DEFAULT 0.95,
     OUT level float8, OUT blocks int, OUT stalled_blocks int, OUT ratio float8, OUT low float8, OUT high float8,
     OUT sign_flip_p float8, OUT noise_floor_pct float8, OUT verdict text, OUT blocks_needed int) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'nn_sql_paired_effects';
-COMMENT ON FUNCTION noisy_paired_effects(float8[], float8[], float8[], boolean)
+COMMENT ON FUNCTION noisy_paired_effects(float8[], float8[], float8[], boolean, float8)
     IS 'effect of each level on a metric, from the blocks of a run in their order: level, middle of the block in seconds, value. Each is compared with the baselines (level 0) around it, see noisy_effects';
 
-CREATE FUNCTION noisy_blocks_for_power(effect float8, sd float8, sd_aa float8, power float8 DEFAULT 0.93) RETURNS int
+CREATE FUNCTION noisy_blocks_for_power(effect float8, sd float8, sd_aa float8, power float8 DEFAULT 0.93,
+    confidence float8 DEFAULT 0.95) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'nn_sql_blocks_for_power';
-COMMENT ON FUNCTION noisy_blocks_for_power(float8, float8, float8, float8)
-    IS 'number of dose blocks with which a run finds its verdict with probability power, when the logarithm of the ratio is effect, blocks spread around it by sd and baselines among themselves by sd_aa: the smallest n with t(0.975, n - 1) * sd / sqrt(n) + allowance for chance < distance of the effect to the noise floor; NULL: more than a million';
+COMMENT ON FUNCTION noisy_blocks_for_power(float8, float8, float8, float8, float8)
+    IS 'number of dose blocks with which a run finds its verdict with probability power, when the logarithm of the ratio is effect, blocks spread around it by sd and baselines among themselves by sd_aa: the smallest n with t((1 + confidence) / 2, n - 1) * sd / sqrt(n) + allowance for chance < distance of the effect to the noise floor; NULL: more than a million';
 
 CREATE FUNCTION noisy_curve(level float8[], dose_pct float8[], value float8[], rising boolean,
     OUT dose_pct float8[], OUT median float8[], OUT fitted float8[], OUT violations int, OUT worst_violation_pct float8,
@@ -52,3 +54,17 @@ CREATE FUNCTION noisy_curve_max_dose(level float8[], dose_pct float8[], value fl
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'nn_sql_curve_max_dose';
 COMMENT ON FUNCTION noisy_curve_max_dose(float8[], float8[], float8[], float8, boolean)
     IS 'largest dose at which the monotone curve keeps the metric at or below a limit (at or above it when it falls), with its 95 % bootstrap interval (1000 resamples of the blocks within their levels); see noisy_max_dose';
+
+-- Half of the interval of the difference of two means, without the same variance in both (Welch 1947, with the degrees of
+-- freedom of Satterthwaite). In SQL: it is called a few times for two runs.
+CREATE FUNCTION noisy_welch_half_width(variance_a float8, n_a int, variance_b float8, n_b int, confidence float8 DEFAULT 0.95) RETURNS float8
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE WHEN e.a + e.b > 0 THEN
+               noisy_t_quantile((1 + confidence) / 2, (e.a + e.b) ^ 2 / (e.a ^ 2 / (n_a - 1) + e.b ^ 2 / (n_b - 1))) * sqrt(e.a + e.b)
+               WHEN e.a + e.b = 0 THEN 0 END
+    FROM (SELECT CASE WHEN n_a > 1 AND variance_a >= 0 THEN variance_a / n_a END AS a,
+                 CASE WHEN n_b > 1 AND variance_b >= 0 THEN variance_b / n_b END AS b) AS e;
+END;
+COMMENT ON FUNCTION noisy_welch_half_width(float8, int, float8, int, float8)
+    IS 'half of the interval of the difference of two means, from the variances and sizes of two samples: t with the degrees of freedom of Welch and Satterthwaite, times the standard error; NULL below two values in one of them';

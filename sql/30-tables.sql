@@ -32,7 +32,7 @@ COMMENT ON COLUMN noisy_run_records.workload IS 'name of the workload; NULL: noi
 COMMENT ON COLUMN noisy_run_records.parameters IS 'what was asked for, defaults filled in';
 COMMENT ON COLUMN noisy_run_records.environment IS 'host and server as they were';
 COMMENT ON COLUMN noisy_run_records.seed IS 'seed of the block order and of the workload''s random numbers';
-COMMENT ON COLUMN noisy_run_records.error IS 'why the run failed or was aborted';
+COMMENT ON COLUMN noisy_run_records.error IS 'why the run failed, was aborted or was stopped';
 
 CREATE TABLE noisy_blocks (
     run_id          bigint NOT NULL REFERENCES noisy_run_records ON DELETE CASCADE,
@@ -78,7 +78,7 @@ COMMENT ON COLUMN noisy_blocks.level IS 'noise dose asked for, percent per load 
 COMMENT ON COLUMN noisy_blocks.achieved_pct IS 'noise dose delivered, percent, mean over the load threads of the stressors with a CPU dose (of all stressors where none has one)';
 COMMENT ON COLUMN noisy_blocks.started_at IS 'start of the measured window';
 COMMENT ON COLUMN noisy_blocks.duration_s IS 'length of the measured window, seconds';
-COMMENT ON COLUMN noisy_blocks.accepted IS 'whether results count this block';
+COMMENT ON COLUMN noisy_blocks.accepted IS 'whether results count this block: the judgement of the block guard when the run ended';
 COMMENT ON COLUMN noisy_blocks.reject_reason IS 'why it does not count';
 COMMENT ON COLUMN noisy_blocks.transactions IS 'transactions that ended in the window; NULL without a workload';
 COMMENT ON COLUMN noisy_blocks.errors IS 'transactions that failed in the window';

@@ -120,4 +120,4 @@ COMMENT ON COLUMN noisy_runs.role_name IS 'role that started it';
 COMMENT ON COLUMN noisy_runs.parameters IS 'what was asked for, defaults filled in';
 COMMENT ON COLUMN noisy_runs.environment IS 'host and server as they were';
 COMMENT ON COLUMN noisy_runs.seed IS 'seed of the block order and of the workload''s random numbers';
-COMMENT ON COLUMN noisy_runs.error IS 'why the run failed or was aborted';
+COMMENT ON COLUMN noisy_runs.error IS 'why the run failed, was aborted or was stopped';

@@ -139,7 +139,7 @@ COMMENT ON COLUMN noisy_block_effects.p99_log_ratio IS 'ln(p99_ms) - ln(base_p99
 -- Innermost: blocks to levels. Then what the levels of one number of clients share: baseline and noise floor. Then
 -- the intervals, and last the verdicts.
 CREATE OR REPLACE VIEW noisy_impact AS
-    SELECT i.run_id, r.workload, i.clients, i.level, i.achieved_pct, i.dose_blocks, i.tps,
+    SELECT i.run_id, i.workload, i.clients, i.level, i.achieved_pct, i.dose_blocks, i.tps,
            CASE WHEN i.level = 0 THEN 0 ELSE 100 * (exp(i.tps_effect) - 1) END AS tps_change_pct,
            100 * (exp(i.tps_effect - i.tps_half) - 1) AS tps_change_low_pct,
            100 * (exp(i.tps_effect + i.tps_half) - 1) AS tps_change_high_pct,
@@ -158,15 +158,15 @@ CREATE OR REPLACE VIEW noisy_impact AS
            CASE WHEN i.verdict <> 'inconclusive' OR i.stalled_blocks > 0 THEN NULL
                 WHEN i.p99_effect IS NULL OR i.p99_sd IS NULL AND i.p99_aa_sd IS NULL THEN 2
                 ELSE noisy_blocks_for_power(i.p99_effect, coalesce(i.p99_sd, i.p99_aa_sd),
-                                            coalesce(i.p99_aa_sd, 0))
+                                            coalesce(i.p99_aa_sd, 0), confidence => i.confidence)
                 END AS blocks_needed
     FROM (SELECT h.*,
                  CASE WHEN h.level = 0 THEN 'baseline'
                       WHEN h.stalled_blocks > 0 THEN 'inconclusive'
                       ELSE noisy_verdict(h.p99_effect, h.p99_half, h.p99_floor_pct) END AS verdict
-          FROM (SELECT s.*,
-                       noisy_t_quantile(0.975, nullif(s.n - 1, 0)) * s.tps_sd / sqrt(s.n) AS tps_half,
-                       noisy_t_quantile(0.975, nullif(s.n - 1, 0)) * s.p99_sd / sqrt(s.n) AS p99_half,
+          FROM (SELECT s.*, r.workload, c.confidence,
+                       noisy_t_quantile((1 + c.confidence) / 2, nullif(s.n - 1, 0)) * s.tps_sd / sqrt(s.n) AS tps_half,
+                       noisy_t_quantile((1 + c.confidence) / 2, nullif(s.n - 1, 0)) * s.p99_sd / sqrt(s.n) AS p99_half,
                        greatest(5, 200 * s.tps_aa_sd) AS tps_floor_pct,
                        greatest(5, 200 * s.p99_aa_sd) AS p99_floor_pct
                 FROM (SELECT g.run_id, g.clients, g.level, g.achieved_pct, g.dose_blocks, g.stalled_blocks,
@@ -199,8 +199,9 @@ CREATE OR REPLACE VIEW noisy_impact AS
                                        AS p99_aa_sd
                             FROM noisy_block_effects e
                             GROUP BY e.run_id, e.clients, e.level) AS g
-                      WINDOW same_clients AS (PARTITION BY g.run_id, g.clients)) AS s) AS h) AS i
-    JOIN noisy_run_records r ON r.run_id = i.run_id;
+                      WINDOW same_clients AS (PARTITION BY g.run_id, g.clients)) AS s
+                JOIN noisy_run_records r ON r.run_id = s.run_id,
+                LATERAL (SELECT coalesce((r.parameters ->> 'confidence')::float8, 0.95) AS confidence) AS c) AS h) AS i;
 COMMENT ON VIEW noisy_impact IS 'what the noise did: each level against the baselines around its blocks; one row per number of clients and level of a workload';
 COMMENT ON COLUMN noisy_impact.run_id IS 'run';
 COMMENT ON COLUMN noisy_impact.workload IS 'name of the workload';
@@ -210,8 +211,8 @@ COMMENT ON COLUMN noisy_impact.achieved_pct IS 'noise dose delivered, percent, m
 COMMENT ON COLUMN noisy_impact.dose_blocks IS 'accepted blocks with this dose: the replicates of the intervals; 0 for the baseline';
 COMMENT ON COLUMN noisy_impact.tps IS 'transactions per second, over all accepted blocks of the level';
 COMMENT ON COLUMN noisy_impact.tps_change_pct IS 'change of tps against the interleaved baseline, percent: 100 * (exp(mean of tps_log_ratio of the blocks) - 1); 0 for the baseline';
-COMMENT ON COLUMN noisy_impact.tps_change_low_pct IS 'lower end of its 95 % interval; NULL below two blocks';
-COMMENT ON COLUMN noisy_impact.tps_change_high_pct IS 'upper end of its 95 % interval; NULL below two blocks';
+COMMENT ON COLUMN noisy_impact.tps_change_low_pct IS 'lower end of its 95 % interval (of a higher confidence in a run with the option until, see noisy_runs.parameters); NULL below two blocks';
+COMMENT ON COLUMN noisy_impact.tps_change_high_pct IS 'upper end of its interval; NULL below two blocks';
 COMMENT ON COLUMN noisy_impact.tps_noise_floor_pct IS 'noise floor of tps, percent: changes by a factor below 1 + this / 100, up or down, do not count. The larger of 5 and 200 * the root mean square of tps_log_ratio of adjacent baselines (of bracketing ones where none are adjacent)';
 COMMENT ON COLUMN noisy_impact.tps_verdict IS 'verdict on tps, as verdict is on p99_ms';
 COMMENT ON COLUMN noisy_impact.avg_ms IS 'mean latency, ms';
@@ -221,8 +222,8 @@ COMMENT ON COLUMN noisy_impact.p95_change_ms IS '95th percentile minus that of t
 COMMENT ON COLUMN noisy_impact.p99_ms IS '99th percentile of the latency, ms';
 COMMENT ON COLUMN noisy_impact.p99_change_ms IS '99th percentile minus that of the baseline blocks, ms';
 COMMENT ON COLUMN noisy_impact.p99_ratio IS '99th percentile over that of the interleaved baseline: exp(mean of p99_log_ratio of the blocks); 1 for the baseline';
-COMMENT ON COLUMN noisy_impact.p99_ratio_low IS 'lower end of its 95 % interval; NULL below two blocks';
-COMMENT ON COLUMN noisy_impact.p99_ratio_high IS 'upper end of its 95 % interval; NULL below two blocks';
+COMMENT ON COLUMN noisy_impact.p99_ratio_low IS 'lower end of its interval, as of tps_change_low_pct; NULL below two blocks';
+COMMENT ON COLUMN noisy_impact.p99_ratio_high IS 'upper end of its interval; NULL below two blocks';
 COMMENT ON COLUMN noisy_impact.p99_noise_floor_pct IS 'noise floor of the 99th percentile, percent, from p99_log_ratio likewise';
 COMMENT ON COLUMN noisy_impact.stalled_blocks IS 'blocks in which no transaction ended: they have no ratio, and no verdict is given';
 COMMENT ON COLUMN noisy_impact.verdict IS 'baseline; impact: the whole interval of p99_ratio lies above the noise floor; within_noise: inside it; improved: below it; inconclusive: none of these';

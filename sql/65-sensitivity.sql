@@ -34,7 +34,8 @@ CREATE VIEW noisy_effects AS
           FROM noisy_block_metrics m
           GROUP BY m.run_id, m.clients, m.metric) AS g
     JOIN noisy_run_records r ON r.run_id = g.run_id,
-    LATERAL noisy_paired_effects(g.levels, g.middles, g.metric_values, g.metric <> 'tps') AS e,
+    LATERAL noisy_paired_effects(g.levels, g.middles, g.metric_values, g.metric <> 'tps',
+                                 coalesce((r.parameters ->> 'confidence')::float8, 0.95)) AS e,
     LATERAL (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY u.value) AS value,
                     noisy_spread(array_agg(u.value)) AS spread, bool_or(u.low_n) AS low_n
              FROM unnest(g.levels, g.metric_values, g.low_ns) AS u (level, value, low_n)
@@ -49,8 +50,8 @@ COMMENT ON COLUMN noisy_effects.value IS 'median of the blocks, in transactions 
 COMMENT ON COLUMN noisy_effects.blocks IS 'accepted blocks that were compared with a baseline: the replicates; 0 for the baseline';
 COMMENT ON COLUMN noisy_effects.stalled_blocks IS 'blocks in which no transaction ended: they have no ratio, and no verdict is given';
 COMMENT ON COLUMN noisy_effects.ratio IS 'value over that of the interleaved baseline: exp of the mean of d = ln(value) - ln(baseline) over the blocks, the baseline interpolated in time between the nearest ones before and after';
-COMMENT ON COLUMN noisy_effects.ratio_low IS 'lower end of its 95 % interval: exp(mean d - t(0.975, n - 1) * sd / sqrt(n)); NULL below two blocks';
-COMMENT ON COLUMN noisy_effects.ratio_high IS 'upper end of its 95 % interval; NULL below two blocks';
+COMMENT ON COLUMN noisy_effects.ratio_low IS 'lower end of its interval: exp(mean d - t((1 + confidence) / 2, n - 1) * sd / sqrt(n)); NULL below two blocks. confidence: 0.95, or that of the run''s looks';
+COMMENT ON COLUMN noisy_effects.ratio_high IS 'upper end of its interval; NULL below two blocks';
 COMMENT ON COLUMN noisy_effects.sign_flip_p IS 'two-sided p of no effect by sign flips of d, see noisy_sign_flip_p(): at least 2 / 2 ^ blocks, so three blocks cannot give less than 0.25';
 COMMENT ON COLUMN noisy_effects.noise_floor_pct IS 'noise floor, percent: the larger of 5 and 200 * the root mean square of the logarithmic differences of adjacent baselines (of bracketing ones where none are adjacent); 5 where there is no pair';
 COMMENT ON COLUMN noisy_effects.verdict IS 'baseline; impact: the whole interval lies beyond the noise floor on the bad side (above for latency, below for tps); improved: on the good side; within_noise: inside it; inconclusive: none of these';

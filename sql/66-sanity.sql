@@ -92,7 +92,8 @@ CREATE VIEW noisy_sanity AS
               WHERE u.run_id = r.run_id AND b.accepted
               OFFSET 0) AS f
       UNION ALL
-        -- a checkpoint in a block and none in its baseline is not an effect of the noise
+        -- A checkpoint in a block and none in its baseline is not an effect of the noise. One that was due and found nothing
+        -- to do is counted by the server, and not seen.
         SELECT 'checkpoint_balance', CASE WHEN count(p.differ) > 0 THEN count(*) FILTER (WHERE p.differ) = 0 END,
                CASE WHEN count(*) = 0 THEN 'no block with noise has a baseline'
                     WHEN count(p.differ) = 0 THEN 'checkpoints were not measured'
@@ -102,15 +103,17 @@ CREATE VIEW noisy_sanity AS
               FROM (SELECT e.block, unnest(ARRAY[e.before_block, e.after_block]) AS base_block
                     FROM noisy_block_effects e
                     WHERE e.run_id = r.run_id AND e.pair = 'dose') AS e
-              JOIN LATERAL (SELECT CASE WHEN g.checkpoints_requested > 0 THEN 'requested' WHEN g.checkpoints_timed > 0 THEN 'timed'
-                                        WHEN g.in_progress_at_end OR EXISTS (SELECT FROM noisy_timeline t WHERE t.run_id = g.run_id
-                                             AND t.block = g.block AND t.checkpoint) THEN 'under way'
-                                        WHEN coalesce(g.checkpoints_requested, g.checkpoints_timed) = 0 THEN 'none' END AS kind
+              JOIN LATERAL (SELECT CASE WHEN g.checkpoints_requested + g.checkpoints_timed IS NULL THEN NULL
+                                        WHEN NOT (g.in_progress_at_end OR EXISTS (SELECT FROM noisy_timeline t WHERE t.run_id = g.run_id
+                                             AND t.block = g.block AND t.checkpoint)) THEN 'none'
+                                        WHEN g.checkpoints_requested > 0 THEN 'requested' WHEN g.checkpoints_timed > 0 THEN 'timed'
+                                        ELSE 'under way' END AS kind
                             FROM noisy_bgwriter g WHERE g.run_id = r.run_id AND g.block = e.block) AS d ON true
-              JOIN LATERAL (SELECT CASE WHEN g.checkpoints_requested > 0 THEN 'requested' WHEN g.checkpoints_timed > 0 THEN 'timed'
-                                        WHEN g.in_progress_at_end OR EXISTS (SELECT FROM noisy_timeline t WHERE t.run_id = g.run_id
-                                             AND t.block = g.block AND t.checkpoint) THEN 'under way'
-                                        WHEN coalesce(g.checkpoints_requested, g.checkpoints_timed) = 0 THEN 'none' END AS kind
+              JOIN LATERAL (SELECT CASE WHEN g.checkpoints_requested + g.checkpoints_timed IS NULL THEN NULL
+                                        WHEN NOT (g.in_progress_at_end OR EXISTS (SELECT FROM noisy_timeline t WHERE t.run_id = g.run_id
+                                             AND t.block = g.block AND t.checkpoint)) THEN 'none'
+                                        WHEN g.checkpoints_requested > 0 THEN 'requested' WHEN g.checkpoints_timed > 0 THEN 'timed'
+                                        ELSE 'under way' END AS kind
                             FROM noisy_bgwriter g WHERE g.run_id = r.run_id AND g.block = e.base_block) AS a ON true
               OFFSET 0) AS p
       UNION ALL

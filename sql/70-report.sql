@@ -180,7 +180,8 @@ BEGIN
             (7, 'blocks', concat_ws(', ', blocks, 'each ' ||
                 @extschema@.noisy_report_duration((p ->> 'duration_s')::float8) || coalesce(' after a warm-up of ' ||
                 @extschema@.noisy_report_duration(nullif((p ->> 'warmup_s')::float8, 0)), ''),
-                (p ->> 'repeats') || CASE WHEN p ->> 'repeats' = '1' THEN ' repeat' ELSE ' repeats' END,
+                coalesce('until there is a verdict, looked at after ' || @extschema@.noisy_report_list(p -> 'looks') || ' repeats',
+                         (p ->> 'repeats') || CASE WHEN p ->> 'repeats' = '1' THEN ' repeat' ELSE ' repeats' END),
                 'seed ' || r.seed))) AS l (n, key, value)
         WHERE l.value <> '');
 END
@@ -278,15 +279,17 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT E'Against the baselines around each block (floor: the least factor that counts, up or down)\n' ||
            @extschema@.noisy_report_table(
-               '{clients,noise,of,change,ratio,"95 % interval",floor,verdict}', 'rrlrrrrl',
+               ARRAY['clients', 'noise', 'of', 'change', 'ratio', max(l.confidence) || ' % interval', 'floor', 'verdict'], 'rrlrrrrl',
                array_agg(ARRAY[nullif(l.clients, 0)::text, l.level::text, l.metric, l.change,
                                @extschema@.noisy_report_number(l.ratio, 2),
                                @extschema@.noisy_report_number(l.low, 2) || ' to ' || @extschema@.noisy_report_number(l.high, 2),
                                @extschema@.noisy_report_number(1 + l.floor_pct / 100, 2),
                                replace(l.verdict, '_', ' ') || coalesce(': needs ' || l.needed || ' blocks', '')]
                          ORDER BY l.clients, l.level, l.metric))
-    FROM (SELECT i.clients, i.level, m.*
-          FROM @extschema@.noisy_impact i,
+    FROM (SELECT i.clients, i.level, m.*,
+                 trim_scale(coalesce(100 * (r.parameters ->> 'confidence')::numeric, 95)) AS confidence
+          FROM @extschema@.noisy_impact i
+          JOIN @extschema@.noisy_run_records r ON r.run_id = i.run_id,
                LATERAL (VALUES
                    ('p99', @extschema@.noisy_report_number(i.p99_change_ms, NULL, true) || ' ms', i.p99_ratio, i.p99_ratio_low,
                     i.p99_ratio_high, i.p99_noise_floor_pct, i.verdict, i.blocks_needed),
@@ -419,10 +422,12 @@ AS $$
            || coalesce(' Reason: ' || @extschema@.noisy_report_clean(r.error, 600), '')
     FROM @extschema@.noisy_runs r WHERE r.run_id = run AND r.state <> 'completed'
     UNION ALL
-    SELECT format('%s of %s blocks were rejected: %s.', count(*) FILTER (WHERE NOT b.accepted), count(*),
-                  @extschema@.noisy_report_clean(string_agg(DISTINCT coalesce(b.reject_reason, 'no reason given'), '; ')
-                                                 FILTER (WHERE NOT b.accepted), 300))
-    FROM @extschema@.noisy_blocks b WHERE b.run_id = run HAVING bool_or(NOT b.accepted)
+    SELECT format('%s of %s doses of the plan have no block that counts: the guard has rejected every one that was measured.',
+                  count(*) FILTER (WHERE NOT d.counts), count(*))
+    FROM (SELECT bool_or(b.accepted) AS counts
+          FROM @extschema@.noisy_blocks b
+          WHERE b.run_id = run AND b.level > 0 GROUP BY b.clients, b.repeat, b.level) AS d
+    HAVING NOT bool_and(d.counts)
     UNION ALL
     SELECT format('The load driver used 90 %% of a CPU or more in %s of %s blocks (busiest thread: %s %%): it, not the '
                   'server, may have been the limit. Raise "threads".', count(*) FILTER (WHERE b.driver_bound), count(*),
@@ -540,6 +545,7 @@ BEGIN
         title,
         @extschema@.noisy_report_wrap(@extschema@.noisy_report_verdict(run), 'Verdict: ', '         '),
         @extschema@.noisy_report_what(run),
+        @extschema@.noisy_report_guard(run),
         @extschema@.noisy_report_results(run),
         @extschema@.noisy_report_open_loop(run),
         @extschema@.noisy_report_impact(run),
@@ -552,4 +558,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION noisy_report(bigint)
-    IS 'a run on one page of text: verdict, what ran on what, throughput and latency, changes, dose, waits, checkpoints, CPU, warnings';
+    IS 'a run on one page of text: verdict, what ran on what, blocks that do not count, throughput and latency, changes, dose, waits, checkpoints, CPU, warnings';

@@ -9,7 +9,9 @@
 -- include 66-sanity.sql
 -- include 67-open-loop.sql
 -- include 68-attribution.sql
+-- include 69-compare.sql
 -- include 70-report.sql
+-- include 71-report-guard.sql
 -- include 90-privileges.sql
 -- include 95-strangers.sql
 
@@ -19,3 +21,7 @@ DROP FUNCTION noisy_blocks_needed(float8, float8, float8);
 -- The later states of a run find room in the page of the first, so that they can be recorded on a full disk.
 ALTER TABLE noisy_run_records ALTER COLUMN label SET STORAGE MAIN, ALTER COLUMN parameters SET STORAGE MAIN,
     ALTER COLUMN environment SET STORAGE MAIN, ALTER COLUMN error SET STORAGE MAIN;
+
+COMMENT ON COLUMN noisy_run_records.error IS 'why the run failed, was aborted or was stopped';
+COMMENT ON COLUMN noisy_runs.error IS 'why the run failed, was aborted or was stopped';
+COMMENT ON COLUMN noisy_blocks.accepted IS 'whether results count this block: the judgement of the block guard when the run ended';

@@ -102,6 +102,20 @@ nn_sql_warmup(PG_FUNCTION_ARGS)
 	return nn_make_row(fcinfo, values, nulls);
 }
 
+/* Argument arg: the confidence of intervals. */
+static double
+confidence_argument(FunctionCallInfo fcinfo, int arg)
+{
+	double		confidence = PG_GETARG_FLOAT8(arg);
+
+	if (!(confidence > 0 && confidence < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("confidence %s is not between 0 and 1, both excluded", float8out_internal(confidence)),
+				 errhint("For intervals of 95 %%, pass 0.95.")));
+	return confidence;
+}
+
 static void
 put_effect(ReturnSetInfo *rsinfo, const NnEffect *effect)
 {
@@ -131,6 +145,7 @@ nn_sql_paired_effects(PG_FUNCTION_ARGS)
 	double	   *metric = nn_array_argument_like(fcinfo, 2, "value", NN_NULLS_NAN, n);
 	NnBlockValue *blocks = palloc(sizeof(NnBlockValue) * Max(n, 1));
 	NnEffect   *effects = palloc(sizeof(NnEffect) * Max(n, 1));
+	double		confidence = confidence_argument(fcinfo, 4);
 	int			n_levels;
 
 	for (int i = 0; i < n; i++)
@@ -140,7 +155,7 @@ nn_sql_paired_effects(PG_FUNCTION_ARGS)
 		blocks[i].value = metric[i];
 	}
 	InitMaterializedSRF(fcinfo, 0);
-	n_levels = nn_effects_find(blocks, n, PG_GETARG_BOOL(3), effects);
+	n_levels = nn_effects_find(blocks, n, PG_GETARG_BOOL(3), confidence, effects);
 	if (n_levels < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -161,7 +176,8 @@ nn_sql_blocks_for_power(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("probability %s is not between 0 and 1, both excluded", float8out_internal(power)),
 				 errhint("For a verdict in nine runs of ten, pass 0.9.")));
-	blocks = nn_blocks_needed(PG_GETARG_FLOAT8(0), PG_GETARG_FLOAT8(1), PG_GETARG_FLOAT8(2), power);
+	blocks = nn_blocks_needed(PG_GETARG_FLOAT8(0), PG_GETARG_FLOAT8(1), PG_GETARG_FLOAT8(2), power,
+							  confidence_argument(fcinfo, 4));
 	if (blocks == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(blocks);

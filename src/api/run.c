@@ -160,7 +160,8 @@ nn_noisy_stop(PG_FUNCTION_ARGS)
 typedef struct Progress
 {
 	int64		run_id;
-	int32		block;
+	NnPlanBlock block;
+	int32		blocks;
 	char		phase[NAMEDATALEN];
 	uint64		started_ns;
 	uint64		ends_ns;
@@ -175,7 +176,8 @@ read_progress(NnShared *shared, Progress *progress)
 {
 	SpinLockAcquire(&shared->mutex);
 	progress->run_id = shared->run_id;
-	progress->block = shared->block;
+	progress->block = shared->now;
+	progress->blocks = shared->blocks;
 	memcpy(progress->phase, shared->phase, NAMEDATALEN);
 	progress->started_ns = shared->started_ns;
 	progress->ends_ns = shared->ends_ns;
@@ -226,17 +228,12 @@ nn_noisy_live_run(PG_FUNCTION_ARGS)
 	now_ns = nn_now_ns();
 	values[0] = Int64GetDatum(now.run_id);
 	nulls[0] = now.run_id == 0;
-	values[1] = Int32GetDatum(now.block);
-	values[2] = Int32GetDatum(shared->request.n_blocks);
+	values[1] = Int32GetDatum(now.block.block);
+	values[2] = Int32GetDatum(now.blocks);
 	values[3] = CStringGetTextDatum(is_stalled(&now, now_ns) ? "stalled" : now.phase);
-	nulls[1] = nulls[4] = nulls[5] = now.block == 0;
-	if (now.block > 0)
-	{
-		const NnPlanBlock *block = &nn_shared_plan(shared)[now.block - 1];
-
-		values[4] = Int32GetDatum(block->clients);
-		values[5] = DirectFunctionCall1(float8_numeric, Float8GetDatum(block->level_pct));
-	}
+	nulls[1] = nulls[4] = nulls[5] = now.block.block == 0;
+	values[4] = Int32GetDatum(now.block.clients);
+	values[5] = DirectFunctionCall1(float8_numeric, Float8GetDatum(now.block.level_pct));
 	values[6] = Float8GetDatum((now_ns - now.started_ns) / 1e9);
 	values[7] = Float8GetDatum(now.ends_ns > now_ns ? (now.ends_ns - now_ns) / 1e9 : 0.0);
 	set_float(&values[8], &nulls[8], now.live_tps);

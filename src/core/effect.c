@@ -67,34 +67,34 @@ nn_verdict(double effect, double half_width, double noise_floor)
  * A standard deviation has a relative error of 1 / sqrt(2 df).
  */
 static bool
-blocks_suffice(int n, double effect, double sd, double sd_aa, double power)
+blocks_suffice(int n, double effect, double sd, double sd_aa, double power, double confidence)
 {
 	double		df = n - 1;
 	double		quantile = nn_t_quantile(power, INFINITY);
 	double		excess = quantile / sqrt(2 * df);
 	double		edge = log1p(nn_noise_floor(sd_aa));
 	double		error = sd / sqrt(n);
-	double		half_width = nn_t_quantile(0.975, df) * error;
+	double		half_width = nn_t_quantile((1 + confidence) / 2, df) * error;
 	double		moved = log1p(nn_noise_floor(sd_aa * (1 + excess))) - edge;
 
 	return half_width + hypot(hypot(quantile * error, half_width * excess), moved) < fabs(effect - edge);
 }
 
 int
-nn_blocks_needed(double effect, double sd, double sd_aa, double power)
+nn_blocks_needed(double effect, double sd, double sd_aa, double power, double confidence)
 {
 	int			low = 1;
 	int			high = 2;
 
 	effect = fabs(effect);
-	if (!isfinite(effect) || !(sd >= 0) || !(power > 0 && power < 1))
+	if (!isfinite(effect) || !(sd >= 0) || !(power > 0 && power < 1) || !(confidence > 0 && confidence < 1))
 		return 0;
 
 	/* Inside the floor there are two edges to stay clear of. */
 	if (effect < log1p(nn_noise_floor(sd_aa)))
 		power = (1 + power) / 2;
 
-	while (!blocks_suffice(high, effect, sd, sd_aa, power))
+	while (!blocks_suffice(high, effect, sd, sd_aa, power, confidence))
 	{
 		if (high >= NN_BLOCKS_NEEDED_MAX)
 			return 0;
@@ -105,7 +105,7 @@ nn_blocks_needed(double effect, double sd, double sd_aa, double power)
 	{
 		int			middle = low + (high - low) / 2;
 
-		if (blocks_suffice(middle, effect, sd, sd_aa, power))
+		if (blocks_suffice(middle, effect, sd, sd_aa, power, confidence))
 			high = middle;
 		else
 			low = middle;
@@ -206,7 +206,7 @@ planning_sd(const NnEffect *effect, double sd_aa, int pairs)
 
 /* The effect of one level other than 0; "d" is scratch memory for n values. */
 static void
-find_effect(const NnBlockValue *blocks, int n, bool higher_is_worse, double sd_aa, int pairs,
+find_effect(const NnBlockValue *blocks, int n, bool higher_is_worse, double confidence, double sd_aa, int pairs,
 			double *d, NnEffect *effect)
 {
 	double		worse;
@@ -231,7 +231,7 @@ find_effect(const NnBlockValue *blocks, int n, bool higher_is_worse, double sd_a
 	}
 	effect->effect = nn_mean(d, effect->blocks);
 	effect->sd = nn_stddev(d, effect->blocks);
-	effect->half_width = nn_t_quantile(0.975, effect->blocks - 1) * effect->sd / sqrt(effect->blocks);
+	effect->half_width = nn_t_quantile((1 + confidence) / 2, effect->blocks - 1) * effect->sd / sqrt(effect->blocks);
 	effect->sign_flip_p = nn_sign_flip_p(d, effect->blocks);
 	effect->floor = nn_noise_floor(sd_aa);
 	effect->blocks_needed = 0;
@@ -244,7 +244,8 @@ find_effect(const NnBlockValue *blocks, int n, bool higher_is_worse, double sd_a
 	if (effect->blocks == 0 || (effect->blocks < 2 && pairs == 0))
 		effect->blocks_needed = 2;
 	else
-		effect->blocks_needed = nn_blocks_needed(worse, planning_sd(effect, sd_aa, pairs), sd_aa, NN_EFFECT_POWER);
+		effect->blocks_needed = nn_blocks_needed(worse, planning_sd(effect, sd_aa, pairs), sd_aa, NN_EFFECT_POWER,
+												 confidence);
 
 	/*
 	 * A verdict is missing, so more of the same are needed whatever the plan
@@ -296,7 +297,7 @@ list_levels(const NnBlockValue *blocks, int n, NnEffect *effects)
 }
 
 int
-nn_effects_find(const NnBlockValue *blocks, int n, bool higher_is_worse, NnEffect *effects)
+nn_effects_find(const NnBlockValue *blocks, int n, bool higher_is_worse, double confidence, NnEffect *effects)
 {
 	int			n_levels = list_levels(blocks, n, effects);
 	int			pairs;
@@ -314,7 +315,7 @@ nn_effects_find(const NnBlockValue *blocks, int n, bool higher_is_worse, NnEffec
 		if (effects[i].level == 0)
 			describe_baseline(blocks, n, sd_aa, &effects[i]);
 		else
-			find_effect(blocks, n, higher_is_worse, sd_aa, pairs, d, &effects[i]);
+			find_effect(blocks, n, higher_is_worse, confidence, sd_aa, pairs, d, &effects[i]);
 	}
 	free(d);
 	return n_levels;

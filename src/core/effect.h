@@ -10,7 +10,7 @@
  * steady drift of the host cancels out.
  *
  *	 effect		mean over the blocks of d = ln(value) - ln(baseline)
- *	 interval	effect +- t(0.975, n - 1) sd / sqrt(n)
+ *	 interval	effect +- t((1 + confidence) / 2, n - 1) sd / sqrt(n)
  *	 floor		max(0.05, 2 sd_aa): what baselines differ by among themselves
  *	 verdict	where the interval lies to -ln(1 + floor) .. ln(1 + floor)
  *
@@ -30,6 +30,9 @@
 
 /* The smallest noise floor, as a fraction. */
 #define NN_NOISE_FLOOR_MIN	0.05
+
+/* Confidence of an interval that is looked at once. */
+#define NN_CONFIDENCE		0.95
 
 /* Probability to plan with, so that nine runs in ten find the verdict that is there: the plan approximates. */
 #define NN_EFFECT_POWER		0.93
@@ -66,7 +69,7 @@ typedef struct NnEffect
 								 * and no verdict is given */
 	double		effect;			/* mean of d; 0 for level 0 */
 	double		sd;				/* of d */
-	double		half_width;		/* of the 95 % interval */
+	double		half_width;		/* of the interval */
 	double		sign_flip_p;
 	double		floor;			/* as a fraction */
 	NnVerdict	verdict;
@@ -88,17 +91,19 @@ extern NnVerdict nn_verdict(double effect, double half_width, double noise_floor
  * "power" when the true logarithm of the ratio is "effect", a block's spread
  * around it is "sd", and baselines spread by sd_aa.  It allows for the
  * chance in the mean of the blocks, and in the noise floor, which the run itself
- * estimates from about as many pairs of baselines.  0: more than
- * NN_BLOCKS_NEEDED_MAX, as when the effect lies on the edge of the floor.
+ * estimates from about as many pairs of baselines.  confidence is that of the
+ * interval.  0: more than NN_BLOCKS_NEEDED_MAX, as when the effect lies on the
+ * edge of the floor.
  */
-extern int	nn_blocks_needed(double effect, double sd, double sd_aa, double power);
+extern int	nn_blocks_needed(double effect, double sd, double sd_aa, double power, double confidence);
 
 /*
  * Effects of all levels of blocks[0..n) in the order of the run, by rising
  * level; "effects" has room for n.  higher_is_worse says which side is bad: true for
- * latency, false for throughput.  Returns the number of levels, or -1
- * when there is no memory.
+ * latency, false for throughput.  confidence, in (0, 1), is that of the intervals.  Returns
+ * the number of levels, or -1 when there is no memory.
  */
-extern int	nn_effects_find(const NnBlockValue *blocks, int n, bool higher_is_worse, NnEffect *effects);
+extern int	nn_effects_find(const NnBlockValue *blocks, int n, bool higher_is_worse, double confidence,
+							NnEffect *effects);
 
 #endif							/* NN_EFFECT_H */

@@ -40,7 +40,7 @@
 #include "utils/wait_event.h"
 
 #include "core/clock.h"
-#include "noise/stressor.h"
+#include "run/course.h"
 #include "run/ensemble.h"
 #include "run/environment.h"
 #include "run/store.h"
@@ -96,31 +96,31 @@ relation_invalidated(Datum arg, Oid relid)
 		conductor.relation_changed = true;
 }
 
-/* The plan's time from block "from" on. */
+/* Time that so many blocks take. */
 static uint64
-remaining_ns(NnShared *shared, int from)
+blocks_ns(NnShared *shared, int blocks)
 {
 	const NnRequest *request = &shared->request;
 
-	return (uint64) (request->n_blocks - from) *
+	return (uint64) blocks *
 		(request->duration_ns + request->warmup_ns + request->settle_ns + NN_BLOCK_OVERHEAD_NS);
 }
 
-/* Run one block, without keeping it.  measured_at gets the wall clock of the window's start. */
+/* Run one block of those that are left, without keeping it.  measured_at gets the wall clock of the window's start. */
 static bool
-run_block(NnShared *shared, const NnPlanBlock *block, TimestampTz *measured_at)
+run_block(NnShared *shared, const NnPlanBlock *block, int left, TimestampTz *measured_at)
 {
 	const NnRequest *request = &shared->request;
 	NnOrder    *order = &shared->order;
 	uint64		now_ns;
 
 	SpinLockAcquire(&shared->mutex);
-	shared->block = block->block;
-	shared->ends_ns = nn_now_ns() + remaining_ns(shared, block->block - 1);
+	shared->now = *block;
+	shared->ends_ns = nn_now_ns() + blocks_ns(shared, left);
 	SpinLockRelease(&shared->mutex);
 	pgstat_report_activity(STATE_RUNNING,
 						   psprintf("run " INT64_FORMAT ": block %d of %d, %d clients, level %g %%",
-									shared->run_id, block->block, request->n_blocks,
+									shared->run_id, block->block, block->block - 1 + left,
 									block->clients, block->level_pct));
 
 	if (request->checkpoint == NN_CHECKPOINT_BEFORE_BLOCK)
@@ -154,56 +154,44 @@ run_block(NnShared *shared, const NnPlanBlock *block, TimestampTz *measured_at)
 	return nn_ensemble_play(&conductor, order->end_ns + NN_ANSWER_BOUND_NS);
 }
 
-/*
- * Dose of the block that ended last, percent: the mean over the load threads with a CPU
- * dose, or over all where there are none.  NaN without load threads.
- */
-static double
-achieved_pct(NnShared *shared)
-{
-	double		sum[2] = {0, 0};
-	int			n[2] = {0, 0};
-
-	for (int i = 0; i < shared->request.n_load_threads; i++)
-	{
-		NnLoadThread *thread = &nn_shared_load_threads(shared)[i];
-		NnDoseKind	kind = nn_stressor_find(shared->request.stressors[thread->stressor].name)->kind;
-
-		sum[kind == NN_DOSE_HOLD ? 1 : 0] += thread->achieved_pct;
-		n[kind == NN_DOSE_HOLD ? 1 : 0]++;
-	}
-	return n[0] ? sum[0] / n[0] : n[1] ? sum[1] / n[1] : NAN;
-}
-
-static void
-summarise(NnShared *shared, NnBlockSummary *summary)
-{
-	const NnWorkloadResult *workload = &shared->workload;
-
-	summary->achieved_pct = achieved_pct(shared);
-	summary->tps = summary->p50_ms = summary->p99_ms = NAN;
-	summary->errors = 0;
-	if (shared->request.has_workload)
-	{
-		summary->tps = workload->latency.count / (workload->window_ns / 1e9);
-		summary->p50_ms = nn_histogram_percentile_ns(&workload->latency, 0.5) / NN_NS_PER_MS;
-		summary->p99_ms = nn_histogram_percentile_ns(&workload->latency, 0.99) / NN_NS_PER_MS;
-		summary->errors = workload->errors.serialization + workload->errors.deadlock +
-			workload->errors.connection + workload->errors.other;
-	}
-}
-
 /* Keep the block that ended last, and tell the caller. */
 static void
-keep_block(NnShared *shared, const NnPlanBlock *block, TimestampTz measured_at)
+keep_block(NnShared *shared, NnCourse *course, const NnPlanBlock *block, TimestampTz measured_at)
 {
+	const int  *changed;
+	int			n_changed;
+
 	nn_ensemble_set_phase(shared, "storing");
-	summarise(shared, &nn_shared_summaries(shared)[block->block - 1]);
-	nn_store_block(shared, shared->run_id, block, measured_at);
+	nn_course_add(course, block);
+	n_changed = nn_course_changed(course, &changed);
+	nn_store_block(shared, shared->run_id, block, measured_at, changed, n_changed);
 	SpinLockAcquire(&shared->mutex);
 	shared->blocks_done = block->block;
 	SpinLockRelease(&shared->mutex);
 	nn_ensemble_wake(shared);
+}
+
+/* Does the block that ended last hurt more than is allowed?  Then the run ends. */
+static bool
+is_bearable(NnShared *shared, const NnPlanBlock *block)
+{
+	const NnRequest *request = &shared->request;
+	double		slo_ms = (double) request->abort_slo_ns / NN_NS_PER_MS;
+	double		p99_ms = nn_shared_summaries(shared)[block->block - 1].p99_ms;
+
+	if (request->abort_slo_ns == 0 || p99_ms <= slo_ms)
+		return true;
+	if (!isnan(p99_ms))
+		return nn_ensemble_give_up(&conductor, NN_RUN_STOPPED, ERRCODE_QUERY_CANCELED, NULL,
+								   "the p99 of block %d was %.3f ms, above abort_slo_ms (%g ms)",
+								   block->block, p99_ms, slo_ms);
+
+	/* nobody got through: the clients have waited for the whole window */
+	if (request->duration_ns <= request->abort_slo_ns)
+		return true;
+	return nn_ensemble_give_up(&conductor, NN_RUN_STOPPED, ERRCODE_QUERY_CANCELED, NULL,
+							   "no transaction ended in block %d, which is longer than abort_slo_ms (%g ms)",
+							   block->block, slo_ms);
 }
 
 /* Let the noise ebb away before the next block. */
@@ -225,18 +213,23 @@ run_blocks(NnShared *shared)
 														"pg_noisyneighbor block",
 														ALLOCSET_DEFAULT_SIZES);
 
-	for (int i = 0; i < shared->request.n_blocks; i++)
+	NnCourse   *course = nn_course_begin(shared);
+	NnPlanBlock block;
+	bool		first = true;
+
+	while (nn_course_next(course, &block))
 	{
-		const NnPlanBlock *block = &nn_shared_plan(shared)[i];
 		TimestampTz measured_at;
 
 		MemoryContextSwitchTo(block_context);
-		if (!run_block(shared, block, &measured_at))
+		if ((!first && !settle(shared)) ||
+			!run_block(shared, &block, nn_course_left(course), &measured_at))
 			return false;
-		keep_block(shared, block, measured_at);
-		if (i < shared->request.n_blocks - 1 && !settle(shared))
+		keep_block(shared, course, &block, measured_at);
+		if (!is_bearable(shared, &block))
 			return false;
 		MemoryContextReset(block_context);
+		first = false;
 	}
 	return true;
 }
@@ -245,6 +238,7 @@ run_blocks(NnShared *shared)
 static bool
 start_run(NnShared *shared)
 {
+	int			most_blocks = shared->request.n_blocks + shared->request.max_repeats;
 	uint64		longest_ns;
 
 	if (!nn_live_run_claim())
@@ -257,10 +251,9 @@ start_run(NnShared *shared)
 								   "another run is on in this cluster");
 	}
 	SpinLockAcquire(&shared->mutex);
-	shared->ends_ns = nn_now_ns() + remaining_ns(shared, 0);
+	shared->ends_ns = nn_now_ns() + blocks_ns(shared, shared->request.n_blocks);
 	SpinLockRelease(&shared->mutex);
-	longest_ns = remaining_ns(shared, 0) +
-		(uint64) (shared->request.n_blocks + 1) * (NN_ANSWER_BOUND_NS + NN_START_BOUND_NS);
+	longest_ns = blocks_ns(shared, most_blocks) + (uint64) (most_blocks + 1) * (NN_ANSWER_BOUND_NS + NN_START_BOUND_NS);
 	pg_atomic_write_u64(&shared->hard_deadline_ns, nn_now_ns() + longest_ns);
 
 	run_table = nn_store_run_table(shared);
@@ -322,7 +315,12 @@ catch_error(MemoryContext context)
 	if (conductor.failure.sqlerrcode == 0 &&
 		(!OidIsValid(run_table) || nn_ensemble_check_tables(&conductor)))
 	{
-		nn_ensemble_give_up(&conductor, NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
+		/* no timeout applies to us, so this is somebody's pg_cancel_backend() */
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			nn_ensemble_give_up(&conductor, NN_RUN_CANCELLED, error->sqlerrcode, NULL,
+								"the conductor of the run was cancelled");
+		else
+			nn_ensemble_give_up(&conductor, NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
 		strlcpy(conductor.failure.hint, error->hint ? error->hint : "", NN_MESSAGE_LEN);
 	}
 	sqlerrcode = error->sqlerrcode;

@@ -78,6 +78,14 @@ is_plain_select(FunctionCallInfo fcinfo)
 static void
 refuse_unless_plain_select(FunctionCallInfo fcinfo)
 {
+	if (!ThereAreNoReadyPortals())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("cannot wait for a run here"),
+				 errdetail("A cursor is open in this session; its snapshot would hold back the removal of "
+						   "dead rows, and so change what is measured."),
+				 errhint("Close it first (pg_cursors lists them, those declared WITH HOLD too), or use "
+						 "noisy_start() and CALL noisy_wait().")));
 	if (!is_plain_select(fcinfo))
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
@@ -125,40 +133,100 @@ read_state(NnShared *shared, int *blocks_done)
 
 /* A number of a progress line; NaN is a dash. */
 static const char *
-number(double value, int decimals)
+number_or_dash(double value, int decimals)
 {
 	return isnan(value) ? "-" : psprintf("%.*f", decimals, value);
 }
 
+/* What the caller has been told about a run. */
+typedef struct Told
+{
+	int			blocks;
+	uint32		judgements;
+	bool	   *accepted;		/* of each of these blocks */
+} Told;
+
+static NnGuardVerdict
+read_verdict(NnShared *shared, int block)
+{
+	NnGuardVerdict verdict;
+
+	SpinLockAcquire(&shared->mutex);
+	verdict = nn_shared_summaries(shared)[block].verdict;
+	SpinLockRelease(&shared->mutex);
+	return verdict;
+}
+
+static void
+report_block(NnShared *shared, int number, Told *told)
+{
+	const NnBlockSummary *summary = &nn_shared_summaries(shared)[number];
+	const NnPlanBlock *block = &summary->block;
+	NnGuardVerdict verdict = read_verdict(shared, number);
+	char		reason[NN_GUARD_REASON_LEN];
+	uint64		now_ns = nn_now_ns();
+	uint64		ends_ns;
+	int			blocks;
+	const char *dose;
+
+	SpinLockAcquire(&shared->mutex);
+	ends_ns = shared->ends_ns;
+	blocks = shared->blocks;
+	SpinLockRelease(&shared->mutex);
+	told->accepted[number] = verdict.reason == NN_GUARD_ACCEPTED;
+	nn_guard_describe(&verdict, reason, sizeof(reason));
+	dose = isnan(summary->achieved_pct) ? "no noise" :
+		psprintf("level %g %% (achieved %.2f %%)", block->level_pct, summary->achieved_pct);
+	if (shared->request.has_workload)
+		ereport(NOTICE,
+				(errmsg("block %d of %d: %d clients, %s, %s tps, p50 %s ms, p99 %s ms, "
+						"%.0f s left%s%s",
+						block->block, blocks, block->clients, dose,
+						number_or_dash(summary->tps, 1), number_or_dash(summary->p50_ms, 3),
+						number_or_dash(summary->p99_ms, 3),
+						ends_ns > now_ns ? (ends_ns - now_ns) / 1e9 : 0.0,
+						reason[0] ? "; rejected: " : "", reason)));
+	else
+		ereport(NOTICE,
+				(errmsg("block %d of %d: %s", block->block, blocks, dose)));
+}
+
+/* Tell about earlier blocks that count otherwise than they did. */
+static void
+report_changes(NnShared *shared, Told *told)
+{
+	uint32		judgements;
+
+	SpinLockAcquire(&shared->mutex);
+	judgements = shared->judgements;
+	SpinLockRelease(&shared->mutex);
+	if (judgements == told->judgements)
+		return;
+	told->judgements = judgements;
+	for (int i = 0; i < told->blocks; i++)
+	{
+		NnGuardVerdict verdict = read_verdict(shared, i);
+		bool		accepted = verdict.reason == NN_GUARD_ACCEPTED;
+		char		reason[NN_GUARD_REASON_LEN];
+
+		if (accepted == told->accepted[i])
+			continue;
+		told->accepted[i] = accepted;
+		nn_guard_describe(&verdict, reason, sizeof(reason));
+		if (accepted)
+			ereport(NOTICE, (errmsg("block %d counts after all", i + 1)));
+		else
+			ereport(NOTICE, (errmsg("block %d is rejected after all: %s", i + 1, reason)));
+	}
+}
+
 /* Tell about the blocks that have ended since the last call. */
 static void
-report_blocks(NnShared *shared, int *reported, int blocks_done)
+report_blocks(NnShared *shared, Told *told, int blocks_done)
 {
-	for (; *reported < blocks_done; (*reported)++)
-	{
-		const NnPlanBlock *block = &nn_shared_plan(shared)[*reported];
-		const NnBlockSummary *summary = &nn_shared_summaries(shared)[*reported];
-		uint64		now_ns = nn_now_ns();
-		uint64		ends_ns;
-		const char *dose;
-
-		SpinLockAcquire(&shared->mutex);
-		ends_ns = shared->ends_ns;
-		SpinLockRelease(&shared->mutex);
-		dose = isnan(summary->achieved_pct) ? "no noise" :
-			psprintf("level %g %% (achieved %.2f %%)", block->level_pct, summary->achieved_pct);
-		if (shared->request.has_workload)
-			ereport(NOTICE,
-					(errmsg("block %d of %d: %d clients, %s, %s tps, p50 %s ms, p99 %s ms, "
-							"%.0f s left",
-							block->block, shared->request.n_blocks, block->clients, dose,
-							number(summary->tps, 1), number(summary->p50_ms, 3),
-							number(summary->p99_ms, 3),
-							ends_ns > now_ns ? (ends_ns - now_ns) / 1e9 : 0.0)));
-		else
-			ereport(NOTICE,
-					(errmsg("block %d of %d: %s", block->block, shared->request.n_blocks, dose)));
-	}
+	while (told->blocks < blocks_done)
+		report_block(shared, told->blocks++, told);
+	report_changes(shared, told);
 }
 
 /* Is the conductor still there?  Without a handle the lock table tells. */
@@ -194,10 +262,16 @@ static NnRunState
 wait_for_state(NnShared *shared, NnRunState until, BackgroundWorkerHandle *handle, int pid)
 {
 	bool		to_the_end = until > NN_RUN_RUNNING;
-	int			reported = 0;
+	Told		told = {0};
 
+	if (to_the_end)
+		told.accepted = palloc0(shared->request.n_blocks + shared->request.max_repeats);
 	if (!handle)
-		(void) read_state(shared, &reported);	/* a second waiter starts here */
+	{
+		(void) read_state(shared, &told.blocks);	/* a second waiter starts here */
+		for (int i = 0; i < told.blocks; i++)
+			told.accepted[i] = read_verdict(shared, i).reason == NN_GUARD_ACCEPTED;
+	}
 	for (;;)
 	{
 		bool		lives = conductor_lives(handle, pid);
@@ -205,7 +279,7 @@ wait_for_state(NnShared *shared, NnRunState until, BackgroundWorkerHandle *handl
 		NnRunState	state = read_state(shared, &blocks_done);
 
 		if (to_the_end)
-			report_blocks(shared, &reported, blocks_done);
+			report_blocks(shared, &told, blocks_done);
 		if (state >= until)
 			return state;
 		if (!lives)
@@ -248,6 +322,21 @@ raise_failure(NnShared *shared, NnRunState state, int64 run_id)
 			 run_id && nothing_lost ?
 			 errhint("Finished blocks are kept: see noisy_blocks where run_id = " INT64_FORMAT ".",
 					 run_id) : 0));
+}
+
+/* Tell that a run has not come to its own end, and why where somebody knows. */
+static void
+report_early_end(NnShared *shared, NnRunState state, int64 run_id)
+{
+	NnFailure	failure;
+
+	SpinLockAcquire(&shared->mutex);
+	failure = shared->failure;
+	SpinLockRelease(&shared->mutex);
+	nn_text_repair(failure.message);
+	ereport(NOTICE,
+			(errmsg("run " INT64_FORMAT " was %s%s%s", run_id, nn_run_state_name(state),
+					failure.message[0] ? ": " : "", failure.message)));
 }
 
 /* Has a live run been told to end? */
@@ -361,12 +450,11 @@ nn_launch(const NnRunArgs *args, FunctionCallInfo fcinfo)
 	state = wait_for_state(shared, NN_RUN_COMPLETED, handle, 0);
 	(void) WaitForBackgroundWorkerShutdown(handle);
 	give_up_xmin();
-	if (state == NN_RUN_FAILED || state == NN_RUN_ABORTED)
-		raise_failure(shared, state, run_id);
-	dsm_detach(segment);
+	if (state == NN_RUN_FAILED || state == NN_RUN_ABORTED || state == NN_RUN_CANCELLED)
+		raise_failure(shared, state, run_id);	/* not we have cancelled it */
 	if (state != NN_RUN_COMPLETED)
-		ereport(NOTICE,
-				(errmsg("run " INT64_FORMAT " was %s", run_id, nn_run_state_name(state))));
+		report_early_end(shared, state, run_id);
+	dsm_detach(segment);
 	return run_id;
 }
 
@@ -412,8 +500,7 @@ nn_wait_for_run(Oid schema, int64 run_id)
 			CHECK_FOR_INTERRUPTS();
 		}
 		if (state != NN_RUN_COMPLETED)
-			ereport(NOTICE,
-					(errmsg("run " INT64_FORMAT " was %s", run_id, nn_run_state_name(state))));
+			report_early_end(shared, state, run_id);
 	}
 	if (segment)
 		dsm_detach(segment);

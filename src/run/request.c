@@ -30,8 +30,6 @@
 #include "server/libpq.h"
 #include "server/settings.h"
 
-#define NN_MAX_BLOCKS		2000	/* as many as the statistics take, see
-									 * api/arrays.h */
 #define NN_MIN_DURATION_S	0.1
 #define NN_MAX_THREADS		256
 #define NN_MAX_ELEMENTS		1000	/* of an array argument */
@@ -39,18 +37,9 @@
 #define NN_SHOWN_BYTES		64	/* of a name that is not known */
 #define NN_SETTLE_NS		(200 * NN_NS_PER_MS)
 #define NN_MAX_RATE			1000000.0	/* transactions/s */
-#define NN_MIN_LIMIT_MS		0.001
-#define NN_MAX_LIMIT_MS		600000.0
 
 static const char *const workloads[] = {"tpcb-like", "simple-update", "select-only", NULL};
 static const char *const query_modes[] = {"simple", "extended", "prepared", NULL};
-static const char *const options_known[] = {
-	"checkpoint", "latency_limit_ms", "sample_interval", "seed", "settle", NULL
-};
-static const char *const options_planned[] = {
-	"abort_slo_ms", "guard", "lock_probe", "max_blocks", "scale", "slo_ms",
-	"until", NULL
-};
 
 char *
 nn_quoted_list(const char *const *names)
@@ -105,8 +94,8 @@ nn_json_each(JsonbContainer *json, const char *what, NnJsonEach each, void *arg)
 	}
 }
 
-static void
-refuse_null(const char *argument)
+void
+nn_refuse_null(const char *argument)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -124,7 +113,7 @@ array_elements(ArrayType *array, const char *argument, Oid type, int *n)
 	char		align;
 
 	if (array == NULL)
-		refuse_null(argument);
+		nn_refuse_null(argument);
 	if (ARR_NDIM(array) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -149,9 +138,8 @@ array_elements(ArrayType *array, const char *argument, Oid type, int *n)
 	return elements;
 }
 
-/* Months count as 30 days. */
-static double
-interval_s(const Interval *interval)
+double
+nn_interval_s(const Interval *interval)
 {
 	return interval->time / (double) USECS_PER_SEC
 		+ ((double) interval->day + (double) interval->month * DAYS_PER_MONTH) * SECS_PER_DAY;
@@ -164,8 +152,8 @@ interval_ns(const Interval *interval, const char *argument, double min_s, double
 	double		seconds;
 
 	if (interval == NULL)
-		refuse_null(argument);
-	seconds = interval_s(interval);
+		nn_refuse_null(argument);
+	seconds = nn_interval_s(interval);
 	if (!(seconds >= min_s && seconds <= max_s))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -243,7 +231,7 @@ static void
 read_workload(const NnRunArgs *args, NnRequest *request)
 {
 	if (args->workload == NULL)
-		refuse_null("workload");
+		nn_refuse_null("workload");
 	if (strcmp(args->workload, "external") == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -258,7 +246,7 @@ read_workload(const NnRunArgs *args, NnRequest *request)
 	request->has_workload = true;
 
 	if (args->query_mode == NULL)
-		refuse_null("query_mode");
+		nn_refuse_null("query_mode");
 	if (!nn_in_list(args->query_mode, query_modes))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -288,91 +276,6 @@ read_workload(const NnRunArgs *args, NnRequest *request)
 				 errdetail("It must be from 1 to %d.", NN_MAX_THREADS)));
 }
 
-static char *
-json_string(const JsonbValue *value, const char *key)
-{
-	if (value->type != jbvString)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" must be a string", key)));
-	return pnstrdup(value->val.string.val, value->val.string.len);
-}
-
-/* '10 ms', or a number of milliseconds */
-static uint64
-json_duration_ns(const JsonbValue *value, const char *key, double min_ms, double max_ms)
-{
-	double		ms;
-
-	if (value->type == jbvNumeric)
-		ms = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
-	else
-		ms = 1000 * interval_s(DatumGetIntervalP(DirectFunctionCall3(interval_in,
-																	 CStringGetDatum(json_string(value, key)),
-																	 ObjectIdGetDatum(InvalidOid),
-																	 Int32GetDatum(-1))));
-	if (!(ms >= min_ms && ms <= max_ms))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" is out of range", key),
-				 errdetail("It is %g ms and must be from %g ms to %g ms.", ms, min_ms, max_ms)));
-	return (uint64) (ms * NN_NS_PER_MS);
-}
-
-static int64
-json_integer(const JsonbValue *value, const char *key)
-{
-	double		number = NAN;
-
-	if (value->type == jbvNumeric)
-		number = DatumGetFloat8(DirectFunctionCall1(numeric_float8,
-													NumericGetDatum(value->val.numeric)));
-	if (!(fabs(number) < 9223372036854775808.0 && number == floor(number)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" must be an integer", key)));
-	return DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
-}
-
-static void
-read_option(const char *key, const JsonbValue *value, void *arg)
-{
-	NnRequest  *request = arg;
-
-	if (nn_in_list(key, options_planned))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("option \"%s\" is not supported by this version", key),
-				 errdetail("The options are %s.", nn_quoted_list(options_known))));
-	if (strcmp(key, "seed") == 0)
-		request->seed = (uint64) json_integer(value, key);
-	else if (strcmp(key, "checkpoint") == 0)
-	{
-		char	   *name = json_string(value, key);
-
-		if (strcmp(name, "none") == 0)
-			request->checkpoint = NN_CHECKPOINT_NONE;
-		else if (strcmp(name, "before_block") == 0)
-			request->checkpoint = NN_CHECKPOINT_BEFORE_BLOCK;
-		else
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"checkpoint\" has no value \"%s\"", nn_shorten(name)),
-					 errdetail("The values are \"none\" and \"before_block\".")));
-	}
-	else if (strcmp(key, "latency_limit_ms") == 0)
-		request->latency_limit_ns = json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
-	else if (strcmp(key, "sample_interval") == 0)
-		request->sample_interval_ms = (int) (json_duration_ns(value, key, 1, 10000) / NN_NS_PER_MS);
-	else if (strcmp(key, "settle") == 0)
-		request->settle_ns = json_duration_ns(value, key, 0, 60000);
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" is not known", nn_shorten(key)),
-				 errdetail("The options are %s.", nn_quoted_list(options_known))));
-}
-
 static void
 append_json_string(StringInfo buf, const char *key, const char *value)
 {
@@ -382,6 +285,26 @@ append_json_string(StringInfo buf, const char *key, const char *value)
 	else
 		appendStringInfoString(buf, "null");
 	appendStringInfoString(buf, ", ");
+}
+
+/* How many blocks come of the plan, and which count. */
+static void
+append_options(StringInfo buf, const NnRequest *request)
+{
+	if (request->guard)
+		appendStringInfo(buf, "\"guard\": {\"max_repeats\": %d}, ", request->max_repeats);
+	else
+		appendStringInfoString(buf, "\"guard\": false, ");
+	appendStringInfo(buf, "\"abort_slo_ms\": %s, \"until\": %s, ",
+					 request->abort_slo_ns > 0 ? json_number((double) request->abort_slo_ns / NN_NS_PER_MS) : "null",
+					 request->n_looks > 0 ? "\"verdict\"" : "null");
+	if (request->n_looks > 0)
+	{
+		appendStringInfo(buf, "\"max_blocks\": %d, \"looks\": [", request->looks[request->n_looks - 1]);
+		for (int i = 0; i < request->n_looks; i++)
+			appendStringInfo(buf, "%s%d", i ? ", " : "", request->looks[i]);
+		appendStringInfo(buf, "], \"confidence\": %s, ", json_number(nn_looks_confidence(request->n_looks)));
+	}
 }
 
 /* What was asked for, with the defaults filled in and without credentials. */
@@ -424,6 +347,8 @@ describe_request(const NnRunArgs *args, const NnRunPlan *plan, const int32 *clie
 	}
 	append_json_string(&buf, "checkpoint",
 					   request->checkpoint == NN_CHECKPOINT_NONE ? "none" : "before_block");
+	if (request->has_workload)
+		append_options(&buf, request);
 	appendStringInfo(&buf, "\"sample_interval_ms\": %d}", request->sample_interval_ms);
 	return buf.data;
 }
@@ -458,6 +383,7 @@ nn_request_build(const NnRunArgs *args, NnRunPlan *plan)
 	int32	   *clients = &no_clients;
 	int			n_doses;
 	int			n_clients = 1;
+	int			repeats;
 	uint64		n_blocks;
 
 	memset(plan, 0, sizeof(*plan));
@@ -483,23 +409,22 @@ nn_request_build(const NnRunArgs *args, NnRunPlan *plan)
 									   nn_max_duration_s);
 	request->warmup_ns = interval_ns(args->warmup, "warmup", 0, nn_max_duration_s);
 	request->max_seconds = (int) ((request->duration_ns + NN_NS_PER_S - 1) / NN_NS_PER_S);
-	if (args->options == NULL)
-		refuse_null("options");
-	nn_json_each(&args->options->root, "argument \"options\"", read_option, request);
-
 	if (args->repeats < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of repeats %d is out of range", args->repeats),
 				 errdetail("It must be at least 1.")));
-	n_blocks = args->noise_only ? 1 : nn_plan_count(n_clients, n_doses, args->repeats);
-	if (n_blocks > NN_MAX_BLOCKS)
+	repeats = nn_request_options(args, n_doses, request);
+	n_blocks = args->noise_only ? 1 : nn_plan_count(n_clients, n_doses, repeats);
+	if (n_blocks + Max(request->max_repeats, 0) > NN_MAX_BLOCKS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the run would have " UINT64_FORMAT " blocks", n_blocks),
+				 errmsg("the run would have " UINT64_FORMAT " blocks", n_blocks + Max(request->max_repeats, 0)),
 				 errdetail("At most %d are possible.", NN_MAX_BLOCKS),
-				 errhint("Ask for fewer client counts, levels or repeats.")));
+				 errhint("Ask for fewer client counts, levels or repeats, or lower \"max_blocks\" or \"max_repeats\".")));
 	request->n_blocks = (int) n_blocks;
+	if (request->max_repeats < 0)
+		request->max_repeats = Min((request->n_blocks + 1) / 2, NN_MAX_BLOCKS - request->n_blocks);
 	plan->blocks = palloc0(sizeof(NnPlanBlock) * n_blocks);
 	if (args->noise_only)
 	{
@@ -507,7 +432,7 @@ nn_request_build(const NnRunArgs *args, NnRunPlan *plan)
 		plan->blocks[0].level_pct = n_doses > 0 ? doses[0] : 0;
 	}
 	else
-		nn_plan_make(clients, n_clients, doses, n_doses, args->repeats, request->seed, plan->blocks);
+		nn_plan_make(clients, n_clients, doses, n_doses, repeats, request->seed, plan->blocks);
 	nn_resources_check(request, plan->load_threads, args->conninfo == NULL);
 	plan->parameters = describe_request(args, plan, clients, n_clients, doses, n_doses);
 }

@@ -59,6 +59,21 @@ extern void nn_request_build(const NnRunArgs *args, NnRunPlan *plan);
 /* noise_options and noise; see noise_request.c */
 extern void nn_request_noise(const NnRunArgs *args, bool any_dose, NnRunPlan *plan);
 
+#define NN_MAX_BLOCKS	2000	/* as many as the statistics take, see
+								 * api/arrays.h */
+
+/*
+ * options; see options.c.  Returns the number of repeats to plan, the most that there can be.  max_repeats of
+ * the request is -1 where the default is wanted.
+ */
+extern int	nn_request_options(const NnRunArgs *args, int n_doses, NnRequest *request);
+
+/* Length of an interval; months count as 30 days. */
+extern double nn_interval_s(const Interval *interval);
+
+/* Raise the error for an argument that is null. */
+extern void nn_refuse_null(const char *argument) pg_attribute_noreturn();
+
 /* Call "each" for every key of a json object; raises an error for anything but an object. */
 typedef void (*NnJsonEach) (const char *key, const JsonbValue *value, void *arg);
 extern void nn_json_each(JsonbContainer *json, const char *what, NnJsonEach each, void *arg);

@@ -198,6 +198,31 @@ add_open_loop(StoreArgs *args, NnShared *shared, Oid histogram_type)
 	add_float(args, is_open ? workload->generator_lag_p99_ms : NAN);
 }
 
+/* Whether a block counts, and why not. */
+static void
+add_verdict(StoreArgs *args, NnShared *shared, int block)
+{
+	const NnGuardVerdict *verdict = &nn_shared_summaries(shared)[block - 1].verdict;
+	char		reason[NN_GUARD_REASON_LEN];
+
+	nn_guard_describe(verdict, reason, sizeof(reason));
+	add_bool(args, verdict->reason == NN_GUARD_ACCEPTED);
+	add_text(args, reason);
+}
+
+static void
+store_verdict(const StoreContext *context, NnShared *shared, int64 run_id, int block)
+{
+	StoreArgs	args = {0};
+
+	add_int(&args, run_id);
+	add_int(&args, block);
+	add_verdict(&args, shared, block);
+	execute(context,
+			"UPDATE %s.noisy_blocks SET accepted = $3, reject_reason = $4 WHERE run_id = $1 AND block = $2",
+			&args, SPI_OK_UPDATE);
+}
+
 static void
 store_block_row(const StoreContext *context, NnShared *shared, int64 run_id,
 				const NnPlanBlock *block, TimestampTz measured_at)
@@ -237,14 +262,15 @@ store_block_row(const StoreContext *context, NnShared *shared, int64 run_id,
 	add_int(&args, (int64) shared->sample.samples_expected);
 	add_int(&args, (int64) shared->sample.samples_taken);
 	add_open_loop(&args, shared, histogram_type);
+	add_verdict(&args, shared, block->block);
 	execute(context,
 			"INSERT INTO %s.noisy_blocks (run_id, block, repeat, clients, level, achieved_pct,"
-			" started_at, duration_s, accepted, transactions, errors, serialization_failures,"
+			" started_at, duration_s, transactions, errors, serialization_failures,"
 			" deadlocks, connection_errors, other_errors, last_error, tps, latency, driver_cpu_s,"
 			" driver_busiest_pct, driver_bound, samples_expected, samples_taken, service, rate,"
-			" backlog_max, not_started, unfinished, late, late_pct, generator_lag_p99_ms)"
-			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true, $9, $10, $11, $12, $13, $14, $15, $16,"
-			" $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)", &args,
+			" backlog_max, not_started, unfinished, late, late_pct, generator_lag_p99_ms, accepted,"
+			" reject_reason) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,"
+			" $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)", &args,
 			SPI_OK_INSERT);
 }
 
@@ -355,7 +381,8 @@ hold_run_row(const StoreContext *context, int64 run_id)
 }
 
 void
-nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, TimestampTz measured_at)
+nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, TimestampTz measured_at,
+			   const int *changed, int n_changed)
 {
 	StoreContext context;
 
@@ -365,6 +392,8 @@ nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, Timesta
 	store_dose(&context, shared, run_id, block);
 	store_timeline(&context, shared, run_id, block, measured_at);
 	nn_store_samples(&context, shared, run_id, block);
+	for (int i = 0; i < n_changed; i++)
+		store_verdict(&context, shared, run_id, changed[i]);
 	commit(&context);
 }
 

@@ -29,9 +29,12 @@ extern void nn_store_run_forget(NnShared *shared, int64 run_id);
  */
 extern void nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char *error);
 
-/* Record the block that ended last, with everything measured in it; its summary is filled in already. */
+/*
+ * Record the block that ended last, with everything measured in it; its summary is filled in already.  And the
+ * verdicts on earlier blocks that have changed, whose numbers are in changed[0..n_changed).
+ */
 extern void nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block,
-						   TimestampTz measured_at);
+						   TimestampTz measured_at, const int *changed, int n_changed);
 
 /* The table of runs; InvalidOid after DROP EXTENSION. */
 extern Oid	nn_store_run_table(NnShared *shared);

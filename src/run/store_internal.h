@@ -20,7 +20,7 @@
 #include "server/shared.h"
 #include "server/text.h"
 
-#define NN_MAX_ARGS		32
+#define NN_MAX_ARGS		40
 
 /* Where the identity was before a store transaction. */
 typedef struct StoreContext

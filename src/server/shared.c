@@ -99,7 +99,8 @@ nn_shared_create(const NnRequest *request, const NnPlanBlock *plan,
 	memset(&layout, 0, sizeof(layout));
 	layout.n_workers = request->n_noise_workers + (request->has_workload ? 1 : 0) + 1;
 	layout.plan_offset = reserve(&size, request->n_blocks, sizeof(NnPlanBlock));
-	layout.summaries_offset = reserve(&size, request->n_blocks, sizeof(NnBlockSummary));
+	layout.summaries_offset = reserve(&size, add_size(request->n_blocks, request->max_repeats),
+									  sizeof(NnBlockSummary));
 	layout.load_threads_offset = reserve(&size, request->n_load_threads, sizeof(NnLoadThread));
 	layout.dose_seconds_offset =
 		reserve(&size, mul_size(request->n_load_threads, request->max_seconds),
@@ -155,6 +156,7 @@ nn_shared_create(const NnRequest *request, const NnPlanBlock *plan,
 	SpinLockInit(&shared->mutex);
 	shared->state = NN_RUN_STARTING;
 	strlcpy(shared->phase, "starting", sizeof(shared->phase));
+	shared->blocks = request->n_blocks;
 	shared->live_tps = NAN;
 	shared->live_p99_ms = NAN;
 	shared->waiter_procno = -1;

@@ -39,7 +39,9 @@
 #include "utils/wait_event.h"
 
 #include "core/attribution.h"
+#include "core/guard.h"
 #include "core/histogram.h"
+#include "core/looks.h"
 #include "host/cpu.h"
 #include "host/host.h"
 
@@ -130,6 +132,14 @@ typedef struct NnRequest
 	uint64		settle_ns;		/* after each block, not recorded */
 	uint64		seed;
 	NnCheckpointOption checkpoint;
+	bool		guard;			/* blocks that something else disturbed are
+								 * rejected and measured again */
+	int			max_repeats;	/* blocks beyond the plan, at most */
+	uint64		abort_slo_ns;	/* a block with a higher p99 ends the run; 0:
+								 * none */
+	int			n_looks;		/* 0: every block of the plan is measured */
+	int			looks[NN_MAX_LOOKS];	/* repeats after which a number of
+										 * clients may be decided */
 	int			sample_interval_ms;
 	int			n_stressors;
 	NnStressorSpec stressors[NN_MAX_STRESSORS];
@@ -151,14 +161,20 @@ typedef struct NnPlanBlock
 	double		level_pct;		/* 0 is the baseline */
 } NnPlanBlock;
 
-/* A finished block in short, for progress lines. Written by the conductor. */
+/*
+ * A finished block in short, for progress lines. Written by the conductor; the verdict may change
+ * afterwards, under the mutex.
+ */
 typedef struct NnBlockSummary
 {
+	NnPlanBlock block;
 	double		achieved_pct;	/* NaN: no dose measured */
 	double		tps;			/* NaN without a workload */
 	double		p50_ms;
 	double		p99_ms;
 	uint64		errors;
+	double		middle_s;		/* middle of the window, monotonic */
+	NnGuardVerdict verdict;
 } NnBlockSummary;
 
 /* One load thread of the plan, and its dose in the block that ended last. */
@@ -468,7 +484,9 @@ typedef struct NnShared
 	NnRunState	state;
 	int64		run_id;			/* 0: none yet */
 	int32		blocks_done;	/* summaries[0 … blocks_done - 1] are valid */
-	int32		block;			/* current */
+	int32		blocks;			/* expected in all */
+	NnPlanBlock now;			/* the block that is on; block 0: none yet */
+	uint32		judgements;		/* how often verdicts were renewed */
 	char		phase[NAMEDATALEN]; /* 'starting', 'connecting', 'warm-up',
 									 * 'measuring', 'settling', 'storing' */
 	uint64		started_ns;

@@ -22,7 +22,7 @@ BEGIN
     IF depth <= 0 OR random() < 0.4 THEN
         RETURN pg_temp.pick(ARRAY['0', '1', '-1', '2', '64', '4096', '1.5', '1e3', '1e30', '1e308', '1e309', '1e-400', '1e100000',
             '9223372036854775807', '-9223372036854775808', '9223372036854775808', 'true', 'false', 'null', '""', '"1"', '"none"',
-            '"before_block"', '"64MB"', '"64 kB"', '"-1 TB"', '"1e9 PB"', '"0.0000001 B"', '"10 ms"', '"1 week"', '"-1 s"',
+            '"before_block"', '"verdict"', '"64MB"', '"64 kB"', '"-1 TB"', '"1e9 PB"', '"0.0000001 B"', '"10 ms"', '"1 week"', '"-1 s"',
             '"infinity"', '"178000000 years"', '"P1Y"', '"x\u0001\u00e9"', '"' || repeat('y', floor(random() * 2000)::int) || '"']);
     END IF;
     FOR i IN 1 .. n LOOP
@@ -33,7 +33,7 @@ BEGIN
     END IF;
     FOR i IN 1 .. n LOOP
         parts[i] := to_jsonb(pg_temp.pick(ARRAY['cpu', 'memory', 'cache', 'workers', 'bytes', 'seed', 'settle', 'checkpoint',
-            'sample_interval', 'scale', 'guard', '', 'CPU', E'\x01', repeat('k', floor(random() * 2000)::int)]))::text || ':' || parts[i];
+            'sample_interval', 'scale', 'guard', 'max_repeats', 'max_blocks', 'until', 'abort_slo_ms', '', 'CPU', E'\x01', repeat('k', floor(random() * 2000)::int)]))::text || ':' || parts[i];
     END LOOP;
     RETURN '{' || array_to_string(parts, ',') || '}';
 END

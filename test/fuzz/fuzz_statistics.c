@@ -71,7 +71,7 @@ static void
 try_effects(const NnBlockValue *blocks, int n, bool higher_is_worse)
 {
 	NnEffect	effects[MAX_BLOCKS];
-	int			levels = nn_effects_find(blocks, n, higher_is_worse, effects);
+	int			levels = nn_effects_find(blocks, n, higher_is_worse, NN_CONFIDENCE, effects);
 	int			i;
 
 	require(levels >= 0 && levels <= n);

@@ -143,7 +143,22 @@ SELECT pg_temp.run($$options => '{"settle": -1}'$$);
 SELECT pg_temp.run($$options => '{"settle": "2 min"}'$$);
 SELECT pg_temp.run($$options => '{"scale": 10}'$$);
 SELECT pg_temp.run($$options => '{"slo_ms": 10}'$$);
-SELECT pg_temp.run($$options => '{"guard": true}'$$);
+SELECT pg_temp.run($$options => '{"guard": 1}'$$);
+SELECT pg_temp.run($$options => '{"guard": []}'$$);
+SELECT pg_temp.run($$options => '{"guard": {"min_repeats": 1}}'$$);
+SELECT pg_temp.run($$options => '{"guard": {"max_repeats": -1}}'$$);
+SELECT pg_temp.run($$options => '{"guard": {"max_repeats": 2001}}'$$);
+SELECT pg_temp.run($$options => '{"guard": {"max_repeats": 2000}}'$$);
+SELECT pg_temp.run($$duration => '999 ms', options => '{"guard": true}'$$);
+SELECT pg_temp.run($$options => '{"abort_slo_ms": 0}'$$);
+SELECT pg_temp.run($$options => '{"abort_slo_ms": "11 min"}'$$);
+SELECT pg_temp.run($$options => '{"until": "dawn"}'$$);
+SELECT pg_temp.run($$options => '{"until": true}'$$);
+SELECT pg_temp.run($$levels => '{0}', options => '{"until": "verdict"}'$$);
+SELECT pg_temp.run($$options => '{"max_blocks": 16}'$$);
+SELECT pg_temp.run($$repeats => 5, options => '{"until": "verdict", "max_blocks": 4}'$$);
+SELECT pg_temp.run($$options => '{"until": "verdict", "max_blocks": 1}'$$);
+SELECT pg_temp.run($$options => '{"until": "verdict", "max_blocks": 2000}'$$);
 
 -- conninfo: the message does not repeat what may hold a password
 SELECT pg_temp.run($$conninfo => 'password=secret nonsense'$$);

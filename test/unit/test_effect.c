@@ -62,7 +62,7 @@ effect_of(const NnBlockValue *blocks, int n, bool higher_is_worse)
 {
 	NnEffect	effects[MAX_BLOCKS];
 
-	nn_effects_find(blocks, n, higher_is_worse, effects);
+	nn_effects_find(blocks, n, higher_is_worse, NN_CONFIDENCE, effects);
 	return effects[1];
 }
 
@@ -161,7 +161,7 @@ test_power(void)
 	{
 		double		sd = quiet[h].block_sd * sqrt(1.5);
 		double		sd_aa = quiet[h].block_sd * sqrt(2);
-		int			named = nn_blocks_needed(effect, sd, sd_aa, NN_EFFECT_POWER);
+		int			named = nn_blocks_needed(effect, sd, sd_aa, NN_EFFECT_POWER, NN_CONFIDENCE);
 		int			found = 0;
 		int			advised = 0;
 		int			used = 0;
@@ -266,7 +266,7 @@ test_by_hand(void)
 	};
 	static const NnBlockValue one_sided[] = {{0, 0, 4}, {10, 1, 8}, {20, 2, 6}};
 	NnEffect	effects[8];
-	int			n = nn_effects_find(run, 8, true, effects);
+	int			n = nn_effects_find(run, 8, true, NN_CONFIDENCE, effects);
 
 	ok(n == 3 && effects[0].level == 0 && effects[1].level == 30 && effects[2].level == 40, "levels come in order, each once");
 	ok(effects[0].verdict == NN_VERDICT_BASELINE && effects[0].effect == 0 && near(effects[0].floor, 2 * log(1.1), 1e-12),
@@ -276,16 +276,16 @@ test_by_hand(void)
 	   "the baseline is interpolated in time; a level with a stalled block has no verdict");
 	ok(effects[2].blocks == 2 && near(effects[2].effect, log(0.25), 1e-12) &&
 	   effects[2].verdict == NN_VERDICT_IMPROVED && effects[2].sign_flip_p == 0.5, "two blocks give a verdict, their sign flip p is 2 / 2^2");
-	nn_effects_find(run, 8, false, effects);
+	nn_effects_find(run, 8, false, NN_CONFIDENCE, effects);
 	ok(effects[2].verdict == NN_VERDICT_IMPACT, "the same is an impact on throughput");
 
-	n = nn_effects_find(one_sided, 3, true, effects);
+	n = nn_effects_find(one_sided, 3, true, NN_CONFIDENCE, effects);
 	ok(n == 3 && near(effects[1].effect, log(2), 1e-12) && near(effects[2].effect, log(1.5), 1e-12) &&
 	   effects[1].blocks_needed == 2 && effects[1].floor == NN_NOISE_FLOOR_MIN && isnan(effects[1].half_width),
 	   "a baseline on one side serves; one block has no interval and needs a second");
-	ok(nn_effects_find(one_sided + 1, 2, true, effects) == 2 && isnan(effects[0].effect) && effects[0].blocks == 0,
+	ok(nn_effects_find(one_sided + 1, 2, true, NN_CONFIDENCE, effects) == 2 && isnan(effects[0].effect) && effects[0].blocks == 0,
 	   "without a baseline there is no effect");
-	ok(nn_effects_find(one_sided, 0, true, effects) == 0, "no block, no level");
+	ok(nn_effects_find(one_sided, 0, true, NN_CONFIDENCE, effects) == 0, "no block, no level");
 }
 
 static void
@@ -297,12 +297,12 @@ test_verdicts(void)
 	   "verdicts say where the interval lies to the noise floor");
 	ok(nn_noise_floor(NAN) == 0.05 && nn_noise_floor(0.01) == 0.05 && nn_noise_floor(0.1) == 0.2,
 	   "the noise floor is 5 %%, or twice the spread of the baselines");
-	ok(nn_blocks_needed(log(1.05), 0.1, 0, 0.9) == 0 && nn_blocks_needed(0.1, NAN, 0, 0.9) == 0 &&
-	   nn_blocks_needed(1, 1e-6, 0, 0.9) == 2, "an effect on the edge is never resolved, a clear one by two blocks");
-	ok(nn_blocks_needed(0.1, 0.05, 0, 0.99) > nn_blocks_needed(0.1, 0.05, 0, 0.9) &&
-	   nn_blocks_needed(0.1, 0.05, 0, 0.9) > nn_blocks_needed(0.1, 0.05, 0, 0.5) &&
-	   nn_blocks_needed(0.1, 0.06, 0, 0.9) > nn_blocks_needed(0.1, 0.05, 0, 0.9) &&
-	   nn_blocks_needed(0.1, 0.05, 0.025, 0.9) > nn_blocks_needed(0.1, 0.05, 0, 0.9),
+	ok(nn_blocks_needed(log(1.05), 0.1, 0, 0.9, NN_CONFIDENCE) == 0 && nn_blocks_needed(0.1, NAN, 0, 0.9, NN_CONFIDENCE) == 0 &&
+	   nn_blocks_needed(1, 1e-6, 0, 0.9, NN_CONFIDENCE) == 2, "an effect on the edge is never resolved, a clear one by two blocks");
+	ok(nn_blocks_needed(0.1, 0.05, 0, 0.99, NN_CONFIDENCE) > nn_blocks_needed(0.1, 0.05, 0, 0.9, NN_CONFIDENCE) &&
+	   nn_blocks_needed(0.1, 0.05, 0, 0.9, NN_CONFIDENCE) > nn_blocks_needed(0.1, 0.05, 0, 0.5, NN_CONFIDENCE) &&
+	   nn_blocks_needed(0.1, 0.06, 0, 0.9, NN_CONFIDENCE) > nn_blocks_needed(0.1, 0.05, 0, 0.9, NN_CONFIDENCE) &&
+	   nn_blocks_needed(0.1, 0.05, 0.025, 0.9, NN_CONFIDENCE) > nn_blocks_needed(0.1, 0.05, 0, 0.9, NN_CONFIDENCE),
 	   "more certainty, more spread and a moving floor need more blocks");
 }
 
