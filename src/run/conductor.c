@@ -42,7 +42,7 @@
 #include "core/clock.h"
 #include "run/course.h"
 #include "run/ensemble.h"
-#include "run/environment.h"
+#include "server/environment.h"
 #include "run/store.h"
 #include "server/worker.h"
 

@@ -40,9 +40,6 @@
 #define NN_POLL_MS	250
 #define NN_ENDING_BOUND_NS	(5 * NN_NS_PER_S)
 
-/* Of libpq/libpq.h, which asks for the headers of Kerberos where the server was built with it. */
-extern bool pq_check_connection(void);
-
 /*
  * May the waiting function give up the snapshot that it was called under?
  *
@@ -242,18 +239,6 @@ conductor_lives(BackgroundWorkerHandle *handle, int pid)
 	return BackendPidGetProc(pid) != NULL;
 }
 
-/* Treat a client program that died as a session that ends, without waiting for something to send to it. */
-static void
-check_client(void)
-{
-	if (MyProcPort != NULL && WaitEventSetCanReportClosed() && !pq_check_connection())
-	{
-		ClientConnectionLost = true;
-		InterruptPending = true;
-	}
-	CHECK_FOR_INTERRUPTS();
-}
-
 /*
  * Sleep until the run's state is "state" or later.  Returns the state.  until is NN_RUN_RUNNING
  * for the begin of the run and NN_RUN_COMPLETED for its end.
@@ -289,7 +274,7 @@ wait_for_state(NnShared *shared, NnRunState until, BackgroundWorkerHandle *handl
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NN_POLL_MS,
 						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
-		check_client();
+		nn_check_client();
 	}
 }
 

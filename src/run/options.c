@@ -41,37 +41,6 @@ typedef struct Options
 	int			max_blocks;		/* 0: not given */
 } Options;
 
-static char *
-json_string(const JsonbValue *value, const char *key)
-{
-	if (value->type != jbvString)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" must be a string", key)));
-	return pnstrdup(value->val.string.val, value->val.string.len);
-}
-
-/* '10 ms', or a number of milliseconds */
-static uint64
-json_duration_ns(const JsonbValue *value, const char *key, double min_ms, double max_ms)
-{
-	double		ms;
-
-	if (value->type == jbvNumeric)
-		ms = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
-	else
-		ms = 1000 * nn_interval_s(DatumGetIntervalP(DirectFunctionCall3(interval_in,
-																	 CStringGetDatum(json_string(value, key)),
-																	 ObjectIdGetDatum(InvalidOid),
-																	 Int32GetDatum(-1))));
-	if (!(ms >= min_ms && ms <= max_ms))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" is out of range", key),
-				 errdetail("It is %g ms and must be from %g ms to %g ms.", ms, min_ms, max_ms)));
-	return (uint64) (ms * NN_NS_PER_MS);
-}
-
 static int64
 json_integer(const JsonbValue *value, const char *key)
 {
@@ -105,7 +74,7 @@ json_blocks(const JsonbValue *value, const char *key, int least)
 static int
 json_word(const JsonbValue *value, const char *key, const char *const *words)
 {
-	char	   *word = json_string(value, key);
+	char	   *word = nn_json_string(value, key);
 
 	for (int i = 0; words[i]; i++)
 		if (strcmp(word, words[i]) == 0)
@@ -167,13 +136,13 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 	else if (strcmp(key, "checkpoint") == 0)
 		request->checkpoint = json_word(value, key, checkpoints) == 0 ? NN_CHECKPOINT_NONE : NN_CHECKPOINT_BEFORE_BLOCK;
 	else if (strcmp(key, "latency_limit_ms") == 0)
-		request->latency_limit_ns = json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
+		request->latency_limit_ns = nn_json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
 	else if (strcmp(key, "abort_slo_ms") == 0)
-		request->abort_slo_ns = json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
+		request->abort_slo_ns = nn_json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
 	else if (strcmp(key, "sample_interval") == 0)
-		request->sample_interval_ms = (int) (json_duration_ns(value, key, 1, 10000) / NN_NS_PER_MS);
+		request->sample_interval_ms = (int) (nn_json_duration_ns(value, key, 1, 10000) / NN_NS_PER_MS);
 	else if (strcmp(key, "settle") == 0)
-		request->settle_ns = json_duration_ns(value, key, 0, 60000);
+		request->settle_ns = nn_json_duration_ns(value, key, 0, 60000);
 	else if (strcmp(key, "guard") == 0)
 		read_guard(value, options);
 	else if (strcmp(key, "until") == 0)

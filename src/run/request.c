@@ -15,7 +15,6 @@
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "common/pg_prng.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -32,118 +31,12 @@
 
 #define NN_MIN_DURATION_S	0.1
 #define NN_MAX_THREADS		256
-#define NN_MAX_ELEMENTS		1000	/* of an array argument */
 #define NN_MAX_LABEL		1024	/* bytes */
-#define NN_SHOWN_BYTES		64	/* of a name that is not known */
 #define NN_SETTLE_NS		(200 * NN_NS_PER_MS)
 #define NN_MAX_RATE			1000000.0	/* transactions/s */
 
 static const char *const workloads[] = {"tpcb-like", "simple-update", "select-only", NULL};
 static const char *const query_modes[] = {"simple", "extended", "prepared", NULL};
-
-char *
-nn_quoted_list(const char *const *names)
-{
-	StringInfoData buf;
-
-	initStringInfo(&buf);
-	for (int i = 0; names[i]; i++)
-		appendStringInfo(&buf, "%s\"%s\"", i ? ", " : "", names[i]);
-	return buf.data;
-}
-
-bool
-nn_in_list(const char *name, const char *const *names)
-{
-	for (int i = 0; names[i]; i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-char *
-nn_shorten(const char *name)
-{
-	int			length = (int) strlen(name);
-	int			shown = pg_mbcliplen(name, length, NN_SHOWN_BYTES);
-
-	return psprintf("%.*s%s", shown, name, shown < length ? "..." : "");
-}
-
-void
-nn_json_each(JsonbContainer *json, const char *what, NnJsonEach each, void *arg)
-{
-	JsonbIterator *it;
-	JsonbIteratorToken token;
-	JsonbValue	value;
-	char	   *key = NULL;
-
-	if (!JsonContainerIsObject(json))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be a json object", what),
-				 errhint("For example: '{}'.")));
-	it = JsonbIteratorInit(json);
-	token = JsonbIteratorNext(&it, &value, true);
-	while ((token = JsonbIteratorNext(&it, &value, true)) != WJB_DONE)
-	{
-		if (token == WJB_KEY)
-			key = pnstrdup(value.val.string.val, value.val.string.len);
-		else if (token == WJB_VALUE)
-			each(key, &value, arg);
-	}
-}
-
-void
-nn_refuse_null(const char *argument)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("argument \"%s\" must not be null", argument)));
-}
-
-/* Elements of a one-dimensional array without NULLs. */
-static Datum *
-array_elements(ArrayType *array, const char *argument, Oid type, int *n)
-{
-	Datum	   *elements;
-	bool	   *nulls;
-	int16		len;
-	bool		byval;
-	char		align;
-
-	if (array == NULL)
-		nn_refuse_null(argument);
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("argument \"%s\" must be a one-dimensional array", argument)));
-	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) > NN_MAX_ELEMENTS)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("argument \"%s\" has too many elements", argument),
-				 errdetail("It has %d, and %d are possible.",
-						   ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)), NN_MAX_ELEMENTS)));
-	get_typlenbyvalalign(type, &len, &byval, &align);
-	deconstruct_array(array, type, len, byval, align, &elements, &nulls, n);
-	if (*n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("argument \"%s\" must not be empty", argument)));
-	for (int i = 0; i < *n; i++)
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("argument \"%s\" must not contain null", argument)));
-	return elements;
-}
-
-double
-nn_interval_s(const Interval *interval)
-{
-	return interval->time / (double) USECS_PER_SEC
-		+ ((double) interval->day + (double) interval->month * DAYS_PER_MONTH) * SECS_PER_DAY;
-}
 
 /* An argument in nanoseconds. */
 static uint64
@@ -175,7 +68,7 @@ static double *
 read_doses(const NnRunArgs *args, int *n_doses)
 {
 	int			n;
-	Datum	   *elements = array_elements(args->levels, "levels", NUMERICOID, &n);
+	Datum	   *elements = nn_array_elements(args->levels, "levels", NUMERICOID, &n);
 	double	   *doses = palloc(sizeof(double) * n);
 
 	*n_doses = 0;
@@ -204,7 +97,7 @@ read_doses(const NnRunArgs *args, int *n_doses)
 static int32 *
 read_clients(const NnRunArgs *args, NnRequest *request, int *n_clients)
 {
-	Datum	   *elements = array_elements(args->clients, "clients", INT4OID, n_clients);
+	Datum	   *elements = nn_array_elements(args->clients, "clients", INT4OID, n_clients);
 	int32	   *clients = palloc(sizeof(int32) * *n_clients);
 
 	for (int i = 0; i < *n_clients; i++)

@@ -8,11 +8,8 @@
 #ifndef NN_REQUEST_H
 #define NN_REQUEST_H
 
-#include "utils/array.h"
-#include "utils/jsonb.h"
-#include "utils/timestamp.h"
-
 #include "host/topology.h"
+#include "server/arguments.h"
 #include "server/shared.h"
 
 /* Arguments as the SQL functions have them. NULL pointers are SQL NULLs. */
@@ -67,24 +64,5 @@ extern void nn_request_noise(const NnRunArgs *args, bool any_dose, NnRunPlan *pl
  * the request is -1 where the default is wanted.
  */
 extern int	nn_request_options(const NnRunArgs *args, int n_doses, NnRequest *request);
-
-/* Length of an interval; months count as 30 days. */
-extern double nn_interval_s(const Interval *interval);
-
-/* Raise the error for an argument that is null. */
-extern void nn_refuse_null(const char *argument) pg_attribute_noreturn();
-
-/* Call "each" for every key of a json object; raises an error for anything but an object. */
-typedef void (*NnJsonEach) (const char *key, const JsonbValue *value, void *arg);
-extern void nn_json_each(JsonbContainer *json, const char *what, NnJsonEach each, void *arg);
-
-/* A list of names in double quotes, for messages. */
-extern char *nn_quoted_list(const char *const *names);
-
-/* The beginning of a name that may be very long, for messages. */
-extern char *nn_shorten(const char *name);
-
-/* Is "name" in the NULL-terminated list? */
-extern bool nn_in_list(const char *name, const char *const *names);
 
 #endif							/* NN_REQUEST_H */

@@ -35,6 +35,9 @@
 /* Longest sleep of a worker: bounds how late it publishes its CPU time. */
 #define NN_MAX_WAIT_MS	250
 
+/* Of libpq/libpq.h, which asks for the headers of Kerberos where the server was built with it. */
+extern bool pq_check_connection(void);
+
 int
 nn_my_procno(void)
 {
@@ -66,6 +69,17 @@ nn_worker_register(const char *role, const char *function, dsm_handle handle,
 	memcpy(worker.bgw_extra, &slot_number, sizeof(slot_number));
 	worker.bgw_notify_pid = MyProcPid;
 	return RegisterDynamicBackgroundWorker(&worker, handle_out);
+}
+
+void
+nn_check_client(void)
+{
+	if (MyProcPort != NULL && WaitEventSetCanReportClosed() && !pq_check_connection())
+	{
+		ClientConnectionLost = true;
+		InterruptPending = true;
+	}
+	CHECK_FOR_INTERRUPTS();
 }
 
 /*

@@ -62,6 +62,12 @@ extern int	nn_my_procno(void);
 /* Worker slots of the server that look free now (other than ours to come). */
 extern int	nn_worker_slots_free(void);
 
+/*
+ * For callers that wait: handle interrupts, and treat a client program that died as a session that ends, without
+ * waiting for something to send to it.
+ */
+extern void nn_check_client(void);
+
 /* --- called by a worker --- */
 
 extern void nn_worker_start(NnWorker *worker, Datum main_arg);

@@ -16,7 +16,7 @@
 #include "utils/json.h"
 
 #include "host/topology.h"
-#include "run/environment.h"
+#include "server/environment.h"
 
 /* Settings of the server that decide about its performance. */
 static const char *const settings[] = {
