@@ -19,6 +19,8 @@
 #include "host/cgroup_group.h"
 #include "host/parse.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -479,42 +481,45 @@ nn_cgroup_limits_read(const NnHostRoot *root, NnCgroupLimits *limits, NnWhyNot *
 	return quota.mounted || memory_mounted;
 }
 
+/* Take what one line of cpu.stat says; 1 when it is one of the three counters. */
+static int
+parse_throttle(const char *at, int version, NnCgroupThrottle *throttle)
+{
+	uint64_t	time;
+
+	if (nn_parse_prefix(&at, "nr_periods "))
+		return nn_parse_u64(&at, &throttle->periods);
+	if (nn_parse_prefix(&at, "nr_throttled "))
+		return nn_parse_u64(&at, &throttle->throttled_periods);
+	if (!nn_parse_prefix(&at, version == 2 ? "throttled_usec " : "throttled_time ") ||
+		!nn_parse_u64(&at, &time))
+		return 0;
+	throttle->throttled_ns = version == 2 ? time * NS_PER_US : time;
+	return 1;
+}
+
 /* Read the counters of one group; false when it does not have all of them. */
 static bool
 read_throttle(const char *path, int version, NnCgroupThrottle *throttle, NnWhyNot *why)
 {
 	char		line[128];
 	NnLines		lines;
-	uint64_t	time;
 	int			found = 0;
 
 	if (!nn_lines_open(&lines, path, why))
 		return false;
 	while (nn_lines_next(&lines, line, sizeof(line)))
-	{
-		const char *at = line;
-
-		if (nn_parse_prefix(&at, "nr_periods "))
-			found += nn_parse_u64(&at, &throttle->periods);
-		else if (nn_parse_prefix(&at, "nr_throttled "))
-			found += nn_parse_u64(&at, &throttle->throttled_periods);
-		else if (nn_parse_prefix(&at, version == 2 ? "throttled_usec " : "throttled_time ") &&
-				 nn_parse_u64(&at, &time))
-		{
-			throttle->throttled_ns = version == 2 ? time * NS_PER_US : time;
-			found++;
-		}
-	}
+		found += parse_throttle(line, version, throttle);
 	nn_lines_close(&lines);
 	if (found < 3)
 		nn_why_not(why, "%s has no figures of throttling", path);
 	return found >= 3;
 }
 
-bool
-nn_cgroup_throttle_read(const NnHostRoot *root, NnCgroupThrottle *throttle, NnWhyNot *why)
+/* The file with the counters of the group that nn_cgroup_throttle_read() speaks of. */
+static bool
+find_throttle(const NnHostRoot *root, char *path, size_t size, int *version, NnWhyNot *why)
 {
-	char		path[NN_PATH_LEN];
 	Quota		quota;
 
 	find_quota(root, &quota);
@@ -526,7 +531,68 @@ nn_cgroup_throttle_read(const NnHostRoot *root, NnCgroupThrottle *throttle, NnWh
 			nn_why_not(why, "no control group with CPU limits is mounted below %s", root->sys);
 		return false;
 	}
-	if (!nn_path(path, sizeof(path), "%s/cpu.stat", isnan(quota.cpus) ? quota.own_dir : quota.dir))
+	*version = quota.version;
+	return nn_path(path, size, "%s/cpu.stat", isnan(quota.cpus) ? quota.own_dir : quota.dir);
+}
+
+bool
+nn_cgroup_throttle_read(const NnHostRoot *root, NnCgroupThrottle *throttle, NnWhyNot *why)
+{
+	char		path[NN_PATH_LEN];
+	int			version;
+
+	return find_throttle(root, path, sizeof(path), &version, why) &&
+		read_throttle(path, version, throttle, why);
+}
+
+bool
+nn_cgroup_throttle_open(const NnHostRoot *root, NnCgroupThrottleFile *file, NnWhyNot *why)
+{
+	char		path[NN_PATH_LEN];
+	NnCgroupThrottle throttle;
+
+	file->fd = -1;
+	if (!find_throttle(root, path, sizeof(path), &file->version, why) ||
+		!read_throttle(path, file->version, &throttle, why))
 		return false;
-	return read_throttle(path, quota.version, throttle, why);
+	do
+		file->fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (file->fd < 0 && errno == EINTR);
+	return file->fd >= 0;
+}
+
+bool
+nn_cgroup_throttle_reread(const NnCgroupThrottleFile *file, NnCgroupThrottle *throttle)
+{
+	char		buf[2048];
+	ssize_t		n;
+	int			found = 0;
+	char	   *line = buf;
+
+	if (file->fd < 0)
+		return false;
+	do
+		n = pread(file->fd, buf, sizeof(buf) - 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	while (line != NULL)
+	{
+		char	   *end = strchr(line, '\n');
+
+		if (end != NULL)
+			*end++ = '\0';
+		found += parse_throttle(line, file->version, throttle);
+		line = end;
+	}
+	return found >= 3;
+}
+
+void
+nn_cgroup_throttle_close(NnCgroupThrottleFile *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
 }

@@ -43,4 +43,15 @@ typedef struct NnCgroupThrottle
 extern bool nn_cgroup_limits_read(const NnHostRoot *root, NnCgroupLimits *limits, NnWhyNot *why);
 extern bool nn_cgroup_throttle_read(const NnHostRoot *root, NnCgroupThrottle *throttle, NnWhyNot *why);
 
+/* The same from a file that is kept open: a single system call.  It stays with the group that was found then. */
+typedef struct NnCgroupThrottleFile
+{
+	int			fd;				/* -1: not open */
+	int			version;		/* of the hierarchy */
+} NnCgroupThrottleFile;
+
+extern bool nn_cgroup_throttle_open(const NnHostRoot *root, NnCgroupThrottleFile *file, NnWhyNot *why);
+extern bool nn_cgroup_throttle_reread(const NnCgroupThrottleFile *file, NnCgroupThrottle *throttle);
+extern void nn_cgroup_throttle_close(NnCgroupThrottleFile *file);
+
 #endif							/* NN_HOST_CGROUP_H */

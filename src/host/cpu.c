@@ -88,6 +88,42 @@ nn_cpu_times_read(const NnHostRoot *root, NnCpuTimes *times, NnWhyNot *why)
 	return true;
 }
 
+bool
+nn_cpu_times_read_one(const NnHostRoot *root, int cpu, NnCpuTimes *times, NnWhyNot *why)
+{
+	char		path[NN_PATH_LEN];
+	char		line[512];
+	NnLines		lines;
+	uint64_t	ticks[N_COLUMNS] = {0};
+	uint64_t	number;
+	int			n = 0;
+
+	if (!nn_path(path, sizeof(path), "%s/stat", root->proc) ||
+		!nn_lines_open(&lines, path, why))
+		return false;
+	while (n == 0 && nn_lines_next(&lines, line, sizeof(line)))
+	{
+		const char *at = line;
+
+		if (!nn_parse_prefix(&at, "cpu"))
+			break;
+		if (*at < '0' || *at > '9' || !nn_parse_u64(&at, &number) || number != (uint64_t) cpu)
+			continue;
+		while (n < N_COLUMNS && nn_parse_u64(&at, &ticks[n]))
+			n++;
+	}
+	nn_lines_close(&lines);
+
+	if (n <= COLUMN_IDLE)
+	{
+		nn_why_not(why, "%s has no line of CPU %d", path, cpu);
+		return false;
+	}
+	times->cpus = 1;
+	times_from_columns(times, ticks, n);
+	return true;
+}
+
 /* Growth of a cumulative time, not below 0; NaN where one end was not measured. */
 static double
 growth(double from, double to)

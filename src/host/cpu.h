@@ -36,6 +36,9 @@ typedef struct NnCpuUsage
 
 extern bool nn_cpu_times_read(const NnHostRoot *root, NnCpuTimes *times, NnWhyNot *why);
 
+/* Of one CPU alone. */
+extern bool nn_cpu_times_read_one(const NnHostRoot *root, int cpu, NnCpuTimes *times, NnWhyNot *why);
+
 /* Negative deltas (iowait and idle may go down) are clamped to 0. */
 extern void nn_cpu_usage(const NnCpuTimes *from, const NnCpuTimes *to, NnCpuUsage *usage);
 

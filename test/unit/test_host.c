@@ -46,6 +46,11 @@ test_cpu_times(void)
 	root = recorded("sparse-cpus");
 	ok(nn_cpu_times_read(&root, &times, &why) && times.cpus == 6 && times.user_s == 201000 / TICK &&
 	   times.guest_s == 60500 / TICK, "stat: guest time is a part of user time, not added to it");
+	ok(nn_cpu_times_read_one(&root, 8, &later, &why) && later.cpus == 1 && later.idle_s == 150000 / TICK,
+	   "stat: the times of one CPU are those of its number");
+	ok(!nn_cpu_times_read_one(&root, 4, &later, &why) && strstr(why.reason, "no line of CPU 4") != NULL,
+	   "stat: a CPU that is not there is named");
+	why.reason[0] = '\0';
 	root = recorded("sparse-cpus-later");
 	ok(nn_cpu_times_read(&root, &later, &why) && later.iowait_s < times.iowait_s, "stat: iowait went down");
 	nn_cpu_usage(&times, &later, &usage);
