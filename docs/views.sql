@@ -5,7 +5,7 @@ WITH members AS (
                'noisy_runs', 'noisy_progress', 'noisy_results', 'noisy_impact', 'noisy_effects', 'noisy_sensitivity',
                'noisy_sanity', 'noisy_timeline', 'noisy_dose',
                'noisy_attribution', 'noisy_wait_events', 'noisy_lwlocks', 'noisy_probes', 'noisy_lock_probe', 'noisy_bgwriter',
-               'noisy_host_usage', 'noisy_processes', 'noisy_blocks', 'noisy_host', 'noisy_capabilities'], c.relname::text) AS place
+               'noisy_host_usage', 'noisy_processes', 'noisy_blocks', 'noisy_host', 'noisy_capabilities', 'noisy_metrics'], c.relname::text) AS place
     FROM pg_catalog.pg_depend d
     JOIN pg_catalog.pg_extension e ON d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass AND d.refobjid = e.oid
     JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid

@@ -12,6 +12,7 @@
 -- include 69-compare.sql
 -- include 70-report.sql
 -- include 71-report-guard.sql
+-- include 75-prometheus.sql
 -- include 90-privileges.sql
 -- include 95-strangers.sql
 
