@@ -7,6 +7,7 @@
 #	bench_second_server DATA LINE …            another one; PGPORT is then the port of that one
 #	bench_pgbench_tables SCALE                 pgbench's tables in the server of PGPORT
 #	bench_extension NAME                       a peer that is an extension, for a server that starts later
+#	bench_hog                                  HOG: a program that is a neighbour of a known kind
 #	bench_results NAME                         prints the path of bench/results/NAME, where raw rows are kept
 #	bench_measure PROGRAM.py ARGUMENT …        runs a measuring program of this folder to its end
 #
@@ -91,4 +92,14 @@ bench_measure()
 
 	attended env BIN="$BIN" SERVER_USER="$(server_user)" POSTMASTER="$(head -n 1 "$WORK/data/postmaster.pid" 2>/dev/null)" \
 		PYTHONDONTWRITEBYTECODE=1 python3 "$NN_ROOT/bench/$program" "$@"
+}
+
+# HOG: a program that is a neighbour of a known kind, see bench/hog.c.
+bench_hog()
+{
+	HOG=$WORK/hog
+	# shellcheck disable=SC2086
+	(cd "$NN_ROOT" && ${CC:-cc} ${CFLAGS:--O2} -std=gnu99 -D_GNU_SOURCE -Isrc -o "$HOG" bench/hog.c src/core/*.c src/host/*.c -lm) ||
+		die "bench/hog.c cannot be compiled"
+	export HOG
 }

@@ -210,3 +210,62 @@ class Report:
 
 
 TARGETS_HEADER = ["measure", "target", "ours", "peer", "ratio", "verdict"]
+
+
+# ---- control groups
+
+class CpuGroup:
+    """A control group of the cpu controller, version 1 or 2, for the processes of a server.  Gone at the end."""
+
+    PLACES = (("/sys/fs/cgroup/cpu", 1), ("/sys/fs/cgroup/cpu,cpuacct", 1), ("/sys/fs/cgroup", 2))
+
+    def __init__(self, name):
+        self.path = None
+        for place, version in self.PLACES:
+            path = os.path.join(place, name)
+            if version == 2 and "cpu" not in read(os.path.join(place, "cgroup.subtree_control")).split():
+                continue
+            try:
+                os.mkdir(path)
+            except OSError:
+                continue
+            self.path, self.parent, self.version = path, place, version
+            return
+
+    def write(self, file, text):
+        with open(os.path.join(self.path, file), "w", encoding="utf-8") as target:
+            target.write(text)
+
+    def take(self, pid):
+        """Move a process and all below it; what they start later comes along."""
+        for child in [pid] + children(pid):
+            try:
+                self.write("cgroup.procs", str(child))
+            except OSError:
+                pass                        # it has gone
+
+    def limit(self, cpus, period_ms):
+        """cpus None: no limit."""
+        period = round(1000 * period_ms)
+        quota = None if cpus is None else round(cpus * period)
+        if self.version == 2:
+            self.write("cpu.max", f"{'max' if quota is None else quota} {period}")
+        else:
+            self.write("cpu.cfs_quota_us", "-1")
+            self.write("cpu.cfs_period_us", str(period))
+            self.write("cpu.cfs_quota_us", str(-1 if quota is None else quota))
+
+    def stat(self):
+        """Periods, throttled periods, and throttled time in seconds, summed over CPUs."""
+        found = dict(line.split() for line in read(os.path.join(self.path, "cpu.stat")).splitlines())
+        throttled = int(found["throttled_usec"]) / 1e6 if self.version == 2 else int(found["throttled_time"]) / 1e9
+        return int(found["nr_periods"]), int(found["nr_throttled"]), throttled
+
+    def close(self):
+        for pid in read(os.path.join(self.path, "cgroup.procs")).split():
+            try:
+                with open(os.path.join(self.parent, "cgroup.procs"), "w", encoding="utf-8") as target:
+                    target.write(pid)
+            except OSError:
+                pass
+        os.rmdir(self.path)

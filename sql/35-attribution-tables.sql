@@ -69,7 +69,67 @@ COMMENT ON COLUMN noisy_block_budget.component IS 'cpu, run_queue, steal, lwlock
 COMMENT ON COLUMN noisy_block_budget.operations IS 'transactions that the mean is over';
 COMMENT ON COLUMN noisy_block_budget.ms IS 'time per transaction, ms; the components of a block sum to the mean latency of its transactions';
 
+CREATE TABLE noisy_block_probes (
+    run_id          bigint NOT NULL,
+    block           int NOT NULL,
+    probe           text NOT NULL,
+    working_set_bytes bigint,
+    samples         bigint NOT NULL,
+    p10_ns          float8,
+    median_ns       float8,
+    p90_ns          float8,
+    note            text,
+    PRIMARY KEY (run_id, block, probe),
+    FOREIGN KEY (run_id, block) REFERENCES noisy_blocks ON DELETE CASCADE
+);
+COMMENT ON TABLE noisy_block_probes IS 'CPU time of the same small piece of work, measured again and again in each block; read noisy_probes';
+COMMENT ON COLUMN noisy_block_probes.run_id IS 'run';
+COMMENT ON COLUMN noisy_block_probes.block IS 'block';
+COMMENT ON COLUMN noisy_block_probes.probe IS 'compute, cache_l2 or memory, see noisy_probes';
+COMMENT ON COLUMN noisy_block_probes.working_set_bytes IS 'bytes that the probe walks through; NULL: none';
+COMMENT ON COLUMN noisy_block_probes.samples IS 'times it was measured';
+COMMENT ON COLUMN noisy_block_probes.p10_ns IS '10th percentile of the CPU time of a computation, or of a load, ns';
+COMMENT ON COLUMN noisy_block_probes.median_ns IS 'median of it, ns';
+COMMENT ON COLUMN noisy_block_probes.p90_ns IS '90th percentile of it, ns';
+COMMENT ON COLUMN noisy_block_probes.note IS 'why something is NULL';
+
+CREATE TABLE noisy_block_lock_probe (
+    run_id          bigint NOT NULL,
+    block           int NOT NULL,
+    workers         int NOT NULL,
+    hold_us         float8 NOT NULL,
+    acquisitions    bigint NOT NULL,
+    long_waits      bigint NOT NULL,
+    hold            noisy_histogram NOT NULL,
+    wait            noisy_histogram NOT NULL,
+    wait_s          float8,
+    holder_on_cpu_s float8,
+    holder_off_cpu_s float8,
+    waiter_run_queue_s float8,
+    rest_s          float8,
+    overlap_s       float8,
+    PRIMARY KEY (run_id, block),
+    FOREIGN KEY (run_id, block) REFERENCES noisy_blocks ON DELETE CASCADE
+);
+COMMENT ON TABLE noisy_block_lock_probe IS 'what the workers of the lock probe saw in each block; read noisy_lock_probe';
+COMMENT ON COLUMN noisy_block_lock_probe.run_id IS 'run';
+COMMENT ON COLUMN noisy_block_lock_probe.block IS 'block';
+COMMENT ON COLUMN noisy_block_lock_probe.workers IS 'workers that contend for the lock';
+COMMENT ON COLUMN noisy_block_lock_probe.hold_us IS 'CPU time for which each of them holds it, microseconds';
+COMMENT ON COLUMN noisy_block_lock_probe.acquisitions IS 'times that one had it';
+COMMENT ON COLUMN noisy_block_lock_probe.long_waits IS 'waits of more than a millisecond';
+COMMENT ON COLUMN noisy_block_lock_probe.hold IS 'how long it was held';
+COMMENT ON COLUMN noisy_block_lock_probe.wait IS 'how long one waited for it';
+COMMENT ON COLUMN noisy_block_lock_probe.wait_s IS 'all waits together, seconds: the sum of the next four';
+COMMENT ON COLUMN noisy_block_lock_probe.holder_on_cpu_s IS 'of these: others held it and were on a CPU, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.holder_off_cpu_s IS 'of these: others held it and were kept from a CPU, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.waiter_run_queue_s IS 'of these: the waiter itself waited for a CPU, seconds; NULL: the kernel keeps no account';
+COMMENT ON COLUMN noisy_block_lock_probe.rest_s IS 'of these: the rest, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.overlap_s IS 'time in which a waiter queued for a CPU while others held the lock: it counts as the waiter''s, seconds';
+
+SELECT pg_catalog.pg_extension_config_dump('noisy_block_lock_probe', '');
+SELECT pg_catalog.pg_extension_config_dump('noisy_block_probes', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_processes', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_block_budget', '');
 
-GRANT SELECT ON noisy_processes, noisy_block_budget TO pg_monitor;
+GRANT SELECT ON noisy_processes, noisy_block_budget, noisy_block_probes, noisy_block_lock_probe TO pg_monitor;

@@ -78,6 +78,13 @@ typedef struct NnBudgetInput
 											 * ratios count */
 } NnBudgetInput;
 
+/* Means of transactions that were followed one by one. */
+typedef struct NnFollowedMean
+{
+	uint64_t	n;				/* 0: there are none, and no budget */
+	NnBudgetInput budget;
+} NnFollowedMean;
+
 /*
  * Divide the latency among the components; they sum to it.  False, and NaN in all of them, when latency,
  * service, wall, CPU or run-queue time is not known.

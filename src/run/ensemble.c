@@ -71,7 +71,8 @@ static const char *
 worker_role(const NnWorkerSlot *slot)
 {
 	return slot->kind == NN_WORKER_NOISE ? "noise" :
-		slot->kind == NN_WORKER_WORKLOAD ? "workload" : "sample";
+		slot->kind == NN_WORKER_WORKLOAD ? "workload" :
+		slot->kind == NN_WORKER_LOCK_PROBE ? "lock" : "sample";
 }
 
 /* Are all workers alive?  A failure of one is the failure of the run. */
@@ -167,6 +168,7 @@ register_workers(NnEnsemble *ensemble)
 	static const char *const functions[] = {
 		[NN_WORKER_NOISE] = "nn_noise_main",
 		[NN_WORKER_WORKLOAD] = "nn_workload_main",
+		[NN_WORKER_LOCK_PROBE] = "nn_lock_probe_main",
 		[NN_WORKER_SAMPLE] = "nn_sample_main"
 	};
 

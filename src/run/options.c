@@ -24,11 +24,11 @@
 										 * time is known to a clock tick */
 
 static const char *const options_known[] = {
-	"abort_slo_ms", "checkpoint", "guard", "latency_limit_ms", "max_blocks", "sample_interval", "seed", "settle",
-	"until", NULL
+	"abort_slo_ms", "checkpoint", "guard", "latency_limit_ms", "lock_probe", "max_blocks", "probes", "sample_interval",
+	"seed", "settle", "tail", "until", NULL
 };
 static const char *const options_planned[] = {
-	"lock_probe", "scale", "slo_ms", NULL
+	"scale", "slo_ms", NULL
 };
 static const char *const guard_options[] = {"max_repeats", NULL};
 
@@ -86,6 +86,16 @@ json_word(const JsonbValue *value, const char *key, const char *const *words)
 	return -1;
 }
 
+static bool
+json_boolean(const JsonbValue *value, const char *key)
+{
+	if (value->type != jbvBool)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" must be true or false", key)));
+	return value->val.boolean;
+}
+
 static void
 read_guard_option(const char *key, const JsonbValue *value, void *arg)
 {
@@ -141,6 +151,12 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 		request->abort_slo_ns = nn_json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
 	else if (strcmp(key, "sample_interval") == 0)
 		request->sample_interval_ms = (int) (nn_json_duration_ns(value, key, 1, 10000) / NN_NS_PER_MS);
+	else if (strcmp(key, "lock_probe") == 0)
+		nn_request_lock_probe(value, request);
+	else if (strcmp(key, "probes") == 0)
+		request->probes = json_boolean(value, key);
+	else if (strcmp(key, "tail") == 0)
+		request->tail = json_boolean(value, key);
 	else if (strcmp(key, "settle") == 0)
 		request->settle_ns = nn_json_duration_ns(value, key, 0, 60000);
 	else if (strcmp(key, "guard") == 0)

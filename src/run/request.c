@@ -242,7 +242,13 @@ describe_request(const NnRunArgs *args, const NnRunPlan *plan, const int32 *clie
 					   request->checkpoint == NN_CHECKPOINT_NONE ? "none" : "before_block");
 	if (request->has_workload)
 		append_options(&buf, request);
-	appendStringInfo(&buf, "\"sample_interval_ms\": %d}", request->sample_interval_ms);
+	if (request->lock_probe_workers > 0)
+		appendStringInfo(&buf, "\"lock_probe\": {\"workers\": %d, \"hold_us\": %s}, ",
+						 request->lock_probe_workers,
+						 json_number((double) request->lock_probe_hold_ns / NN_NS_PER_US));
+	appendStringInfo(&buf, "\"sample_interval_ms\": %d, \"probes\": %s, \"tail\": %s}",
+					 request->sample_interval_ms, request->probes ? "true" : "false",
+					 request->tail ? "true" : "false");
 	return buf.data;
 }
 
@@ -260,6 +266,8 @@ read_caller(const NnRunArgs *args, NnRunPlan *plan)
 	request->role_is_superuser = superuser();
 	request->wait = args->wait;
 	request->sample_interval_ms = nn_sample_interval_ms;
+	request->probes = true;
+	request->tail = true;
 	request->settle_ns = NN_SETTLE_NS;
 	request->seed = pg_prng_uint64(&pg_global_prng_state) & PG_INT64_MAX;
 	nn_settings_host_root(&request->root);

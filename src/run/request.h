@@ -65,4 +65,7 @@ extern void nn_request_noise(const NnRunArgs *args, bool any_dose, NnRunPlan *pl
  */
 extern int	nn_request_options(const NnRunArgs *args, int n_doses, NnRequest *request);
 
+/* The option "lock_probe"; see lock_option.c */
+extern void nn_request_lock_probe(const JsonbValue *value, NnRequest *request);
+
 #endif							/* NN_REQUEST_H */

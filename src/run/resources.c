@@ -52,8 +52,10 @@ nn_resources_check(NnRequest *request, NnLoadThread *load_threads, bool local)
 	int			free = nn_worker_slots_free();
 	int			others = request->has_workload ? 3 : 2; /* conductor, samples,
 														 * workload */
-	int			needed = others + (request->n_load_threads > 0 ? 1 : 0);
+	int			needed;
 
+	others += request->lock_probe_workers;
+	needed = others + (request->n_load_threads > 0 ? 1 : 0);
 	if (needed > free)
 	{
 		NnFailure	failure;

@@ -13,11 +13,14 @@
 #include <math.h>
 
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/wait_event.h"
 
 #include "core/attribution.h"
 #include "core/clock.h"
 #include "run/store_internal.h"
+#include "sample/lock_probe.h"
+#include "server/histogram_datum.h"
 
 static void
 store_waits(const StoreContext *context, NnShared *shared, int64 run_id, const NnPlanBlock *block)
@@ -205,6 +208,73 @@ store_processes(const StoreContext *context, NnShared *shared, int64 run_id,
 	}
 }
 
+static void
+store_probes(const StoreContext *context, NnShared *shared, int64 run_id, const NnPlanBlock *block)
+{
+	static const char *const names[NN_PROBES] = {
+		[NN_PROBE_COMPUTE] = "compute",
+		[NN_PROBE_L2] = "cache_l2",
+		[NN_PROBE_MEMORY] = "memory"
+	};
+
+	for (int i = 0; i < NN_PROBES; i++)
+	{
+		const NnProbeResult *result = &shared->sample.probes[i];
+		StoreArgs	args = {0};
+
+		if (result->n == 0 && result->why_not.reason[0] == '\0')
+			continue;
+		add_int(&args, run_id);
+		add_int(&args, block->block);
+		add_text(&args, names[i]);
+		add_counter(&args, result->set_bytes > 0 ? (int64) result->set_bytes : -1);
+		add_int(&args, (int64) result->n);
+		add_float(&args, result->p10_ns);
+		add_float(&args, result->median_ns);
+		add_float(&args, result->p90_ns);
+		add_text(&args, result->why_not.reason);
+		execute(context,
+				"INSERT INTO %s.noisy_block_probes (run_id, block, probe, working_set_bytes, samples,"
+				" p10_ns, median_ns, p90_ns, note)"
+				" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)", &args, SPI_OK_INSERT);
+	}
+}
+
+static void
+store_lock_probe(const StoreContext *context, NnShared *shared, int64 run_id,
+				 const NnPlanBlock *block)
+{
+	NnLockProbeResult *result = palloc(sizeof(NnLockProbeResult));
+	Oid			histogram_type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+												 CStringGetDatum("noisy_histogram"),
+												 ObjectIdGetDatum(shared->request.schema_oid));
+	StoreArgs	args = {0};
+
+	if (shared->request.lock_probe_workers == 0)
+		return;
+	nn_lock_probe_collect(shared, result);
+	add_int(&args, run_id);
+	add_int(&args, block->block);
+	add_int(&args, shared->request.lock_probe_workers);
+	add_float(&args, (double) shared->request.lock_probe_hold_ns / NN_NS_PER_US);
+	add_int(&args, (int64) result->acquisitions);
+	add_int(&args, (int64) result->long_waits);
+	add_arg(&args, histogram_type, nn_histogram_to_datum(&result->hold), false);
+	add_arg(&args, histogram_type, nn_histogram_to_datum(&result->wait), false);
+	add_float(&args, result->wait_s);
+	add_float(&args, result->holder_on_s);
+	add_float(&args, result->holder_off_s);
+	add_float(&args, result->run_queue_s);
+	add_float(&args, result->rest_s);
+	add_float(&args, result->overlap_s);
+	execute(context,
+			"INSERT INTO %s.noisy_block_lock_probe (run_id, block, workers, hold_us, acquisitions,"
+			" long_waits, hold, wait, wait_s, holder_on_cpu_s, holder_off_cpu_s, waiter_run_queue_s,"
+			" rest_s, overlap_s)"
+			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)", &args,
+			SPI_OK_INSERT);
+}
+
 /* --- budget of the latency --- */
 
 static void
@@ -282,5 +352,13 @@ nn_store_samples(const StoreContext *context, NnShared *shared, int64 run_id,
 		return;
 	store_host_events(context, shared, run_id, block);
 	store_processes(context, shared, run_id, block);
+	store_probes(context, shared, run_id, block);
+	store_lock_probe(context, shared, run_id, block);
 	store_mean_budget(context, shared, run_id, block);
+	if (shared->request.has_workload && shared->workload.followed.n > 0)
+		store_budget(context, run_id, block, "followed", shared->workload.followed.n,
+					 &shared->workload.followed.budget);
+	if (shared->request.has_workload && shared->workload.tail.n > 0)
+		store_budget(context, run_id, block, "tail", shared->workload.tail.n,
+					 &shared->workload.tail.budget);
 }

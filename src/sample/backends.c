@@ -384,6 +384,8 @@ sum_own_workers(NnBackends *backends, NnServerCpu *cpu)
 			cpu_s = (double) pg_atomic_read_u64(&slot->cpu_ns) / NN_NS_PER_S;
 		if (slot->kind == NN_WORKER_NOISE)
 			cpu->noise_s += cpu_s;
+		else if (slot->kind == NN_WORKER_LOCK_PROBE)
+			cpu->own_s += cpu_s;
 		else
 			cpu->driver_s += cpu_s;
 	}

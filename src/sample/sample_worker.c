@@ -10,6 +10,8 @@
  *	 - whether a checkpoint is in progress, every 100 ms,
  *	 - use of the host, at the end of every second.
  *
+ * A thread beside it measures what a fixed piece of work costs (probe.c).
+ *
  * Server counters and the use of the whole window are read at both ends of it.
  *
  * The moment of a sample moves through its interval from one interval to the next, by
@@ -32,7 +34,9 @@
 #include "utils/memutils.h"
 
 #include "core/clock.h"
+#include "host/topology.h"
 #include "sample/host_usage.h"
+#include "sample/probe.h"
 #include "sample/server_counters.h"
 #include "sample/waits.h"
 #include "server/worker.h"
@@ -70,6 +74,8 @@ typedef struct Window
 	int			second;			/* number of the current second */
 	int			n_seconds;
 } Window;
+
+static NnProbe *probe;			/* NULL: switched off, or could not be had */
 
 /* When sample "tick" is due; UINT64_MAX behind the last one. */
 static uint64
@@ -197,6 +203,41 @@ end_seconds(Window *window, uint64 now_ns)
 	window->second_checkpoint = window->counters.in_progress;
 }
 
+/* Start the thread of the probes.  Without it a run lacks their figures, and nothing else. */
+static void
+start_probe(NnWorker *worker)
+{
+	const NnRequest *request = &worker->shared->request;
+	NnTopology	host;
+	pthread_t	thread;
+
+	if (!request->probes)
+		return;
+	nn_topology_read(&request->root, &host);
+	probe = nn_probe_create(&host, request->seed);
+	if (probe == NULL || nn_thread_start(&thread, nn_probe_thread_main, probe) != 0)
+	{
+		probe = NULL;
+		return;
+	}
+#ifdef __linux__
+	(void) pthread_setname_np(thread, "nn-probe");
+#endif
+}
+
+/* Have the probes' figures.  False: the run is to stop. */
+static bool
+collect_probe(Window *window)
+{
+	if (probe == NULL)
+		return true;
+	while (!nn_probe_is_done(probe))
+		if (!nn_worker_wait(window->worker, nn_now_ns() + NN_NS_PER_MS))
+			return false;
+	nn_probe_result(probe, window->worker->shared->sample.probes);
+	return true;
+}
+
 /* The whole window has been seen. */
 static void
 window_end(Window *window)
@@ -216,6 +257,8 @@ run_block(NnWorker *worker)
 	Window	   *window = window_create(worker);
 	uint64		now_ns;
 
+	if (probe)
+		nn_probe_order(probe, window->start_ns, window->end_ns);
 	nn_worker_activity(worker, "sampling, block %d", worker->shared->order.block);
 	if (!wait_until(worker, window->start_ns))
 		return false;
@@ -239,7 +282,7 @@ run_block(NnWorker *worker)
 	} while (now_ns < window->end_ns);
 	window_end(window);
 	nn_worker_activity(worker, "waiting");
-	return true;
+	return collect_probe(window);
 }
 
 void
@@ -250,6 +293,7 @@ nn_sample_main(Datum main_arg)
 	bool		going = true;
 
 	nn_worker_start(&worker, main_arg);
+	start_probe(&worker);
 	block_context = AllocSetContextCreate(CurrentMemoryContext, NN_NAME " sample block",
 										  ALLOCSET_DEFAULT_SIZES);
 	nn_worker_ready(&worker);

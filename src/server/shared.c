@@ -82,6 +82,43 @@ copy_string(NnShared *shared, Size offset, const char *string)
 		strcpy((char *) shared + offset, string);
 }
 
+static void
+init_lock_probe(NnShared *shared)
+{
+	NnLockProbe *lock = nn_shared_lock_probe(shared);
+
+	lock->hold_ns = shared->request.lock_probe_hold_ns;
+	LWLockInitialize(&lock->lock, LWLockNewTrancheId());
+	pg_atomic_init_u32(&lock->version, 0);
+	pg_atomic_init_u64(&lock->on_ns, 0);
+	pg_atomic_init_u64(&lock->off_ns, 0);
+	pg_atomic_init_u64(&lock->until_ns, 0);
+}
+
+/* Workers stand in this order: noise, workload, lock probe, sample. */
+static void
+init_workers(NnShared *shared)
+{
+	const NnRequest *request = &shared->request;
+	int			first_probe = shared->n_workers - 1 - request->lock_probe_workers;
+
+	for (int i = 0; i < shared->n_workers; i++)
+	{
+		NnWorkerSlot *slot = &nn_shared_workers(shared)[i];
+
+		slot->kind = i < request->n_noise_workers ? NN_WORKER_NOISE :
+			i < first_probe ? NN_WORKER_WORKLOAD :
+			i < shared->n_workers - 1 ? NN_WORKER_LOCK_PROBE : NN_WORKER_SAMPLE;
+		slot->index = slot->kind == NN_WORKER_NOISE ? i :
+			slot->kind == NN_WORKER_LOCK_PROBE ? i - first_probe : 0;
+		pg_atomic_init_u32(&slot->state, NN_WORKER_REGISTERED);
+		pg_atomic_init_u32(&slot->procno, 0);
+		pg_atomic_init_u32(&slot->pid, 0);
+		pg_atomic_init_u64(&slot->done_seq, 0);
+		pg_atomic_init_u64(&slot->cpu_ns, 0);
+	}
+}
+
 /*
  * Create the segment of a run and fill in what is immutable.  The mapping
  * belongs to the current resource owner.  conninfo and label may be NULL.
@@ -97,7 +134,8 @@ nn_shared_create(const NnRequest *request, const NnPlanBlock *plan,
 	Size		size = MAXALIGN(sizeof(NnShared));
 
 	memset(&layout, 0, sizeof(layout));
-	layout.n_workers = request->n_noise_workers + (request->has_workload ? 1 : 0) + 1;
+	layout.n_workers = request->n_noise_workers + (request->has_workload ? 1 : 0) +
+		request->lock_probe_workers + 1;
 	layout.plan_offset = reserve(&size, request->n_blocks, sizeof(NnPlanBlock));
 	layout.summaries_offset = reserve(&size, add_size(request->n_blocks, request->max_repeats),
 									  sizeof(NnBlockSummary));
@@ -109,6 +147,9 @@ nn_shared_create(const NnRequest *request, const NnPlanBlock *plan,
 		reserve(&size, request->max_seconds, sizeof(NnWorkloadSecond));
 	layout.host_seconds_offset = reserve(&size, request->max_seconds, sizeof(NnHostSecond));
 	layout.workers_offset = reserve(&size, layout.n_workers, sizeof(NnWorkerSlot));
+	layout.lock_probe_offset = request->lock_probe_workers == 0 ? size :
+		reserve(&size, 1, add_size(offsetof(NnLockProbe, results),
+								   mul_size(request->lock_probe_workers, sizeof(NnLockProbeResult))));
 	layout.conninfo_offset = reserve_string(&size, conninfo);
 	layout.label_offset = reserve_string(&size, label);
 	layout.parameters_offset = reserve_string(&size, parameters);
@@ -128,25 +169,9 @@ nn_shared_create(const NnRequest *request, const NnPlanBlock *plan,
 	copy_string(shared, shared->label_offset, label);
 	copy_string(shared, shared->parameters_offset, parameters);
 
-	for (int i = 0; i < shared->n_workers; i++)
-	{
-		NnWorkerSlot *slot = &nn_shared_workers(shared)[i];
-
-		if (i < request->n_noise_workers)
-		{
-			slot->kind = NN_WORKER_NOISE;
-			slot->index = i;
-		}
-		else if (i < shared->n_workers - 1)
-			slot->kind = NN_WORKER_WORKLOAD;
-		else
-			slot->kind = NN_WORKER_SAMPLE;
-		pg_atomic_init_u32(&slot->state, NN_WORKER_REGISTERED);
-		pg_atomic_init_u32(&slot->procno, 0);
-		pg_atomic_init_u32(&slot->pid, 0);
-		pg_atomic_init_u64(&slot->done_seq, 0);
-		pg_atomic_init_u64(&slot->cpu_ns, 0);
-	}
+	init_workers(shared);
+	if (request->lock_probe_workers > 0)
+		init_lock_probe(shared);
 
 	pg_atomic_init_u32(&shared->stop, NN_STOP_NONE);
 	pg_atomic_init_u64(&shared->hard_deadline_ns, 0);

@@ -36,19 +36,16 @@
 #include "port/atomics.h"
 #include "storage/dsm.h"
 #include "storage/spin.h"
-#include "utils/wait_event.h"
 
 #include "core/attribution.h"
 #include "core/guard.h"
 #include "core/histogram.h"
 #include "core/looks.h"
-#include "host/cpu.h"
 #include "host/host.h"
+#include "server/samples.h"
 
 #define NN_NAME				"pg_noisyneighbor"
 #define NN_MAX_STRESSORS	8
-#define NN_MAX_WAIT_ENTRIES 1024
-#define NN_MAX_BACKEND_TYPES 64
 #define NN_MESSAGE_LEN		512
 
 /* States of a run. The names are those of noisy_runs.state. */
@@ -141,6 +138,10 @@ typedef struct NnRequest
 	int			looks[NN_MAX_LOOKS];	/* repeats after which a number of
 										 * clients may be decided */
 	int			sample_interval_ms;
+	bool		probes;			/* fixed work and memory latency */
+	bool		tail;			/* follow the transactions of one client */
+	int			lock_probe_workers; /* 0: no lock probe */
+	uint64		lock_probe_hold_ns;
 	int			n_stressors;
 	NnStressorSpec stressors[NN_MAX_STRESSORS];
 	int			n_blocks;		/* of the plan */
@@ -250,143 +251,11 @@ typedef struct NnWorkloadResult
 	double		generator_lag_p99_ms;	/* how late transactions were sent for
 										 * which a client was idle; NaN */
 	NnHistogram service;		/* from the real sending */
+
+	/* transactions of one client that were followed; n = 0: none */
+	NnFollowedMean followed;
+	NnFollowedMean tail;		/* the slowest hundredth of them */
 } NnWorkloadResult;
-
-/* CPU of the host in one second or in a whole block; percent of the host's CPU time. NaN: not measured. */
-typedef struct NnHostUsage
-{
-	NnCpuUsage	cpu;
-	double		server_pct;		/* every process of the server but our own
-								 * workers; workload backends included */
-	double		noise_pct;		/* noise workers */
-	double		driver_pct;		/* the workload worker */
-	double		own_pct;		/* conductor and sample worker */
-	double		foreign_pct;	/* busy - server - noise - driver - own; not
-								 * below 0 */
-	double		run_delay_pct;	/* run-queue delay of the server's processes,
-								 * percent of one CPU */
-	double		throttled_pct;	/* of the time, our cgroup was throttled */
-	double		throttled_periods_pct;	/* of its periods of CPU quota */
-	double		psi_cpu_some_pct;
-	double		psi_memory_some_pct;
-	double		psi_memory_full_pct;
-	double		psi_io_some_pct;
-	double		psi_io_full_pct;
-	double		load;			/* tasks that run or wait, mean of the last
-								 * minute, at the end */
-	double		memory_high;	/* times that our cgroup was throttled for its
-								 * memory */
-	double		memory_max;		/* times that its limit stopped it */
-	double		oom_kills;
-} NnHostUsage;
-
-typedef struct NnHostSecond
-{
-	NnHostUsage usage;
-	double		lwlock_waiters; /* mean number of server processes that wait
-								 * for an LWLock */
-	bool		checkpoint;		/* a checkpoint was in progress at some time
-								 * in this second */
-} NnHostSecond;
-
-/* What somebody who shows this wait event is doing. */
-static inline NnWaitClass
-nn_shared_wait_class(uint32 wait_event_info)
-{
-	switch (wait_event_info & 0xFF000000U)
-	{
-		case 0:
-			return NN_WAIT_CPU;
-		case PG_WAIT_LWLOCK:
-			return NN_WAIT_LWLOCK;
-		case PG_WAIT_LOCK:
-			return NN_WAIT_LOCK;
-		case PG_WAIT_IO:
-			return NN_WAIT_IO;
-		case PG_WAIT_CLIENT:
-			return NN_WAIT_CLIENT;
-		default:
-			return NN_WAIT_OTHER;
-	}
-}
-
-/* Kinds of server process whose time is kept apart. */
-typedef enum NnProcessKind
-{
-	NN_PROCESS_WORKLOAD,		/* backends of the workload's clients */
-	NN_PROCESS_CLIENT,			/* every other client backend */
-	NN_PROCESS_CHECKPOINTER,
-	NN_PROCESS_BGWRITER,
-	NN_PROCESS_WALWRITER,
-	NN_PROCESS_AUTOVACUUM,		/* launcher and workers */
-	NN_PROCESS_OTHER
-} NnProcessKind;
-
-#define NN_PROCESS_KINDS (NN_PROCESS_OTHER + 1)
-
-/* The name of a kind in SQL, e.g. "workload". */
-extern const char *nn_process_kind_name(NnProcessKind kind);
-
-/* What all processes of a kind did together. Sums since some moment, or growth in a window. NaN: not measured. */
-typedef struct NnProcessUse
-{
-	double		wall_s;			/* time that they existed */
-	double		cpu_s;
-	double		run_delay_s;
-	double		slices;			/* times that one was given a CPU */
-	double		voluntary_switches;
-	double		involuntary_switches;
-	double		migrations;		/* from one CPU to another */
-} NnProcessUse;
-
-/* Samples of one wait event of one backend type. wait_event_info 0 is 'CPU': running or runnable. */
-typedef struct NnWaitCount
-{
-	int32		backend_type;	/* index of NnSampleResult.backend_types */
-	uint32		wait_event_info;
-	uint64		samples;
-	uint32		max_waiters;	/* most processes seen in it in one pass */
-} NnWaitCount;
-
-/* Counters of the whole server; a valid bit each, because versions differ. Deltas of a block. */
-typedef struct NnServerCounters
-{
-	/* -1: not measured on this version or lost to a reset: the note says why */
-	int64		buffers_checkpointer;	/* pages written */
-	int64		buffers_bgwriter;
-	int64		buffers_backends;
-	int64		maxwritten_clean;
-	int64		buffers_alloc;
-	int64		wal_bytes;
-	int64		fsyncs;			/* of relation files, by backends */
-	int64		checkpoints_timed;
-	int64		checkpoints_requested;
-	int64		checkpoints_done;
-	double		write_time_ms;	/* NaN: not measured */
-	double		sync_time_ms;
-	bool		in_progress_at_end;
-	char		note[256];
-} NnServerCounters;
-
-/* What the samplers saw in the measured window of a block. Written by the sample worker. */
-typedef struct NnSampleResult
-{
-	uint64		samples_expected;
-	uint64		samples_taken;	/* expected - taken were missed */
-	int32		n_seconds;
-	int32		n_waits;
-	int32		waits_lost;		/* distinct wait events beyond
-								 * NN_MAX_WAIT_ENTRIES */
-	int32		n_backend_types;
-	char		backend_types[NN_MAX_BACKEND_TYPES][NAMEDATALEN];
-	NnHostUsage usage;			/* whole window */
-	NnWhyNot	usage_why_not;	/* the first thing that could not be measured */
-	NnServerCounters counters;
-	NnProcessUse processes[NN_PROCESS_KINDS];
-	NnWhyNot	processes_why_not;
-	uint64		workload_samples[NN_WAIT_CLASSES];	/* of the workload's backends */
-	NnWaitCount waits[NN_MAX_WAIT_ENTRIES];
-} NnSampleResult;
 
 /* What the workers are to do next. */
 typedef enum NnOrderKind
@@ -412,6 +281,7 @@ typedef enum NnWorkerKind
 {
 	NN_WORKER_NOISE,
 	NN_WORKER_WORKLOAD,
+	NN_WORKER_LOCK_PROBE,
 	NN_WORKER_SAMPLE
 } NnWorkerKind;
 
@@ -453,6 +323,7 @@ typedef struct NnShared
 	Size		workload_seconds_offset;
 	Size		host_seconds_offset;
 	Size		workers_offset;
+	Size		lock_probe_offset;
 	Size		conninfo_offset;	/* 0: this server. Holds credentials:
 									 * never shown */
 	Size		label_offset;	/* 0: NULL */
@@ -508,6 +379,7 @@ typedef struct NnShared
 #define nn_shared_workload_seconds(s) NN_SHARED_AT(s, NnWorkloadSecond, workload_seconds_offset)
 #define nn_shared_host_seconds(s)	NN_SHARED_AT(s, NnHostSecond, host_seconds_offset)
 #define nn_shared_workers(s)		NN_SHARED_AT(s, NnWorkerSlot, workers_offset)
+#define nn_shared_lock_probe(s)		NN_SHARED_AT(s, NnLockProbe, lock_probe_offset)
 #define nn_shared_conninfo(s) \
 	((s)->conninfo_offset ? NN_SHARED_AT(s, const char, conninfo_offset) : NULL)
 #define nn_shared_label(s) \

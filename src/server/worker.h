@@ -50,7 +50,7 @@ typedef struct NnWorker
 
 /*
  * Register a worker; false when no slot is free.  "role" is the last word of the name:
- * 'conductor', 'noise', 'workload', 'sample'.  The new worker's notify pid is the caller's.
+ * 'conductor', 'noise', 'workload', 'lock', 'sample'.  The new worker's notify pid is the caller's.
  */
 extern bool nn_worker_register(const char *role, const char *function, dsm_handle handle,
 							   int slot_number, BackgroundWorkerHandle **handle_out);
@@ -103,6 +103,7 @@ extern int	nn_thread_start(pthread_t *thread, void *(*function) (void *), void *
 extern PGDLLEXPORT void nn_conductor_main(Datum main_arg);
 extern PGDLLEXPORT void nn_noise_main(Datum main_arg);
 extern PGDLLEXPORT void nn_workload_main(Datum main_arg);
+extern PGDLLEXPORT void nn_lock_probe_main(Datum main_arg);
 extern PGDLLEXPORT void nn_sample_main(Datum main_arg);
 
 #endif							/* NN_WORKER_H */

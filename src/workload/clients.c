@@ -138,6 +138,8 @@ begin_transaction(NnDriverThread *thread, NnClient *client, uint64_t now_ns)
 	NnConnectionEvent event;
 
 	client->begin_ns = now_ns;
+	if (client->follow != NULL)
+		nn_follow_begin(client->follow, nn_connection_backend_pid(&client->connection), now_ns);
 	client->running = true;
 	thread->n_running++;
 	event = nn_connection_begin(&client->connection);
@@ -204,6 +206,8 @@ serve_client(NnDriverThread *thread, NnClient *client)
 			nn_driver_close_intervals(thread, now_ns);
 		if (thread->open != NULL)
 			record_transaction(thread, client, now_ns);
+		if (client->follow != NULL)
+			nn_follow_end(client->follow, client->intended_ns, client->begin_ns, now_ns);
 		atomic_store_explicit(&thread->last_commit_ns, now_ns, memory_order_relaxed);
 		end_transaction(thread, client);
 		client->attempts = 0;
@@ -347,6 +351,8 @@ begin_block(NnDriverThread *thread)
 	nn_driver_open_intervals(thread);
 	if (nn_driver_is_open_loop(&thread->order))
 		nn_open_loop_begin(thread);
+	if (thread->clients[0].follow != NULL)
+		nn_follow_block(thread->clients[0].follow, thread->order.measure_ns, thread->order.end_ns);
 	for (int i = 0; i < thread->n_clients; i++)
 		begin_client(thread, &thread->clients[i],
 					 nn_driver_is_open_loop(&thread->order) ? thread->order.start_ns : nn_now_ns());

@@ -480,3 +480,9 @@ nn_connection_close(NnConnection *c)
 	c->wants = 0;
 	c->state = NN_CONNECTION_CLOSED;
 }
+
+int
+nn_connection_backend_pid(const NnConnection *c)
+{
+	return c->conn != NULL && c->target->local ? PQbackendPID(c->conn) : 0;
+}

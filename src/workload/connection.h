@@ -193,6 +193,9 @@ extern void nn_connection_cancel(NnConnection *c);
 extern NnConnectionEvent nn_connection_expire(NnConnection *c, uint64_t now_ns);
 extern void nn_connection_close(NnConnection *c);
 
+/* Process that serves the connection on this server; 0 elsewhere, or where there is none. */
+extern int	nn_connection_backend_pid(const NnConnection *c);
+
 /* Is a socket open, and something awaited from the server? */
 static inline bool
 nn_connection_is_setting_up(const NnConnection *c)

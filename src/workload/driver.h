@@ -42,6 +42,7 @@
 
 #include "core/histogram.h"
 #include "workload/connection.h"
+#include "workload/follow.h"
 #include "workload/poller.h"
 #include "workload/schedule.h"
 
@@ -97,6 +98,8 @@ typedef struct NnClient
 								 * counts from here */
 	uint64_t	begin_ns;		/* when it was sent */
 	bool		running;		/* a transaction is in flight */
+	NnFollow   *follow;			/* its transactions are followed; NULL: they
+								 * are not */
 	uint64_t	retry_ns;		/* when a pause ends; 0: no pause */
 	bool		connecting;		/* it lost its connection in this block */
 	int			attempts;		/* to connect, in a row, that failed */

@@ -22,6 +22,8 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/guc.h"
 
 #include "core/clock.h"
@@ -52,6 +54,9 @@ typedef struct Workload
 	uint64	   *window_cpu_ns;	/* of the window so far, by thread */
 	uint64		main_cpu_ns;	/* of the main thread when the window started */
 	NnHistogram lag;			/* of the generator in the window */
+
+	NnFollow   *follow;			/* of client 0; NULL: it is not followed */
+	int			follow_pid;		/* whose wait event was looked for last */
 } Workload;
 
 static Workload *workload;
@@ -109,6 +114,58 @@ start_threads(Workload *w)
 		(void) pthread_setname_np(thread->thread, psprintf("nn-client-%d", i + 1));
 #endif
 	}
+}
+
+static NnWaitClass
+classify(uint32_t wait_event_info)
+{
+	return nn_shared_wait_class(wait_event_info);
+}
+
+/*
+ * Have client 0 followed.  Its backend is a process of this server, and that of the server's own account, so
+ * the settings' folders don't count.  Without it a run lacks the budget of the tail, and nothing else.
+ */
+static void
+start_follow(Workload *w)
+{
+	NnHostRoot	root;
+	NnFollow   *follow;
+	pthread_t	thread;
+
+	if (!w->worker->shared->request.tail || !w->target.local)
+		return;
+	strlcpy(root.proc, NN_HOST_PROC, sizeof(root.proc));
+	strlcpy(root.sys, NN_HOST_SYS, sizeof(root.sys));
+	follow = nn_follow_create(&root, classify);
+	if (follow == NULL || nn_thread_start(&thread, nn_follow_thread_main, follow) != 0)
+		return;
+#ifdef __linux__
+	(void) pthread_setname_np(thread, "nn-follow");
+#endif
+	w->follow = follow;
+	w->driver->threads[0]->clients[0].follow = follow;
+}
+
+/*
+ * Show the sampling thread where the backend of client 0 tells what it waits for.  The place stays readable when the
+ * backend has gone; the driver's thread takes it back when it sees another one.
+ */
+static void
+find_wait_event(Workload *w)
+{
+	int			pid;
+	PGPROC	   *proc;
+
+	if (w->follow == NULL)
+		return;
+	pid = atomic_load(&w->follow->wanted_pid);
+	if (pid <= 0 || (pid == w->follow_pid && atomic_load(&w->follow->wait_event_info) != NULL))
+		return;
+	w->follow_pid = pid;
+	proc = BackendPidGetProc(pid);
+	if (proc != NULL)
+		atomic_store(&w->follow->wait_event_info, &proc->wait_event_info);
 }
 
 /* Hand the run's last moment on to the threads; they can't see it themselves. */
@@ -350,6 +407,8 @@ end_result(Workload *w)
 			strlcpy(result->last_error, thread->error.message, sizeof(result->last_error));
 		}
 	}
+	if (w->follow != NULL)
+		nn_follow_results(w->follow, &result->followed, &result->tail);
 	result->window_ns = window_ns;
 	result->driver_cpu_s = (double) cpu_ns / NN_NS_PER_S;
 	result->generator_lag_p99_ms = percentile_ms(&w->lag, 0.99);
@@ -393,6 +452,7 @@ run_block(Workload *w)
 		if (!nn_worker_wait(w->worker, until_ns))
 			return false;
 		share_deadline(w);
+		find_wait_event(w);
 		collect(w);
 		check_lost(w);
 	}
@@ -421,6 +481,7 @@ nn_workload_main(Datum main_arg)
 	workload->target.script = &workload->script;
 	nn_workload_target(&worker, &workload->target);
 	start_threads(workload);
+	start_follow(workload);
 	nn_worker_ready(&worker);
 
 	while (go_on && nn_worker_next_order(&worker))

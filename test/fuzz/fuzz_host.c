@@ -17,6 +17,7 @@
 #include "fuzz.h"
 #include "host/children.h"
 #include "host/cpu.h"
+#include "host/load.h"
 #include "host/pressure.h"
 #include "host/process.h"
 #include "host/topology.h"
@@ -114,11 +115,25 @@ look_at_pressure(const NnHostRoot *root)
 }
 
 static void
+look_at_load(const NnHostRoot *root)
+{
+	NnWhyNot	why = {""};
+	NnMemoryEvents events;
+
+	require(is_none_or_at_least(nn_load_read(root, &why), 0));
+	why.reason[0] = '\0';
+	if (!nn_memory_events_read(root, &events, &why))
+		require(why.reason[0] != '\0');
+	require(is_none_or_at_least(events.high, 0) && is_none_or_at_least(events.max, 0) && is_none_or_at_least(events.oom_kills, 0));
+}
+
+static void
 look_at_process(const NnHostRoot *root, pid_t pid)
 {
 	NnWhyNot	why = {""};
 	NnProcessCpu cpu;
 	NnSchedstat stat;
+	NnSwitches	switches;
 	pid_t		children[MAX_CHILDREN];
 	int			n;
 
@@ -128,6 +143,8 @@ look_at_process(const NnHostRoot *root, pid_t pid)
 		require(why.reason[0] != '\0');
 	why.reason[0] = '\0';
 	require(nn_schedstat_read(root, pid, &stat, &why) || why.reason[0] != '\0');
+	why.reason[0] = '\0';
+	require(nn_switches_read(root, pid, &switches, &why) || why.reason[0] != '\0');
 
 	n = nn_process_children_read(root, pid, children, MAX_CHILDREN, &why);
 	require(n >= -1 && n <= MAX_CHILDREN);
@@ -148,6 +165,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	look_at_groups(root);
 	look_at_cpu(root);
 	look_at_pressure(root);
+	look_at_load(root);
 	for (i = 0; i < sizeof(pids) / sizeof(pids[0]); i++)
 		look_at_process(root, pids[i]);
 	require(fake_files_open() == 0);

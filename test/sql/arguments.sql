@@ -139,6 +139,15 @@ SELECT pg_temp.run($$options => '{"sample_interval": "0.5 ms"}'$$);
 SELECT pg_temp.run($$options => '{"sample_interval": "11 s"}'$$);
 SELECT pg_temp.run($$options => '{"sample_interval": "often"}'$$);
 SELECT pg_temp.run($$options => '{"sample_interval": []}'$$);
+SELECT pg_temp.run($$options => '{"tail": 1}'$$);
+SELECT pg_temp.run($$options => '{"probes": "off"}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": 4}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": []}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": {"worker": 4}}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": {"workers": 1}}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": {"workers": 2.5}}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": {"hold_us": 0.5}}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": {"hold_us": "long"}}'$$);
 SELECT pg_temp.run($$options => '{"settle": -1}'$$);
 SELECT pg_temp.run($$options => '{"settle": "2 min"}'$$);
 SELECT pg_temp.run($$options => '{"scale": 10}'$$);
@@ -186,6 +195,15 @@ SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"bytes": "10
 SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"workers": 17}}', wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"fsyncs": 1}}', wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{switch}', 10, '1 s', '{"switch": {"bytes": "1MB"}}', wait => false)$$);
+
+-- noisy_lock_probe
+SELECT pg_temp.refused($$noisy_lock_probe(NULL, wait => false)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('0 s', wait => false)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', NULL, wait => false)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 33, wait => false)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, NULL, wait => false)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 'NaN', wait => false)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 20000, wait => false)$$);
 
 -- noisy_workload_init
 SELECT pg_temp.refused($$noisy_workload_init(NULL)$$);
