@@ -42,6 +42,20 @@ CREATE VIEW noisy_sanity AS
         FROM noisy_blocks b
         WHERE b.run_id = r.run_id AND b.accepted AND b.clients > 0
       UNION ALL
+        -- in an open loop the driver's own lateness is in the latency
+        SELECT 'generator_lag',
+               CASE WHEN count(l.lag_ms) > 0 THEN count(*) FILTER (WHERE l.lag_ms > greatest(1, 0.1 * l.p99_ms)) = 0 END,
+               CASE WHEN r.workload IS NULL THEN 'no workload'
+                    WHEN r.parameters ->> 'rate' IS NULL THEN 'closed loop: a client sends when it is free'
+                    WHEN count(l.lag_ms) = 0 THEN 'the lag of the driver was not measured'
+                    ELSE (array_agg(format('at worst transactions were sent up to %s ms late (p99) at level %s, where the latency is %s ms (allowed: a tenth of it, or 1 ms)',
+                                           round(l.lag_ms::numeric, 3), trim_scale(l.level), round(l.p99_ms::numeric, 3))
+                                    ORDER BY l.lag_ms / nullif(greatest(1, 0.1 * l.p99_ms), 0) DESC NULLS LAST, l.clients, l.level))[1] END
+        FROM (SELECT b.clients, b.level, max(b.generator_lag_p99_ms) AS lag_ms, noisy_percentile(noisy_merge(b.latency), 0.99) AS p99_ms
+              FROM noisy_blocks b
+              WHERE b.run_id = r.run_id AND b.accepted AND b.rate IS NOT NULL
+              GROUP BY b.clients, b.level) AS l
+      UNION ALL
         -- more noise does not help
         SELECT 'percentiles_monotone', CASE WHEN count(v.falls) > 0 THEN count(*) FILTER (WHERE v.falls) = 0 END,
                CASE WHEN count(v.falls) = 0 THEN 'fewer than two levels'
@@ -139,7 +153,7 @@ CREATE VIEW noisy_sanity AS
     ) AS c;
 COMMENT ON VIEW noisy_sanity IS 'what would make the answers of a run doubtful: one row per check; read failed ones before believing a result';
 COMMENT ON COLUMN noisy_sanity.run_id IS 'run';
-COMMENT ON COLUMN noisy_sanity.check_name IS 'littles_law, dose_delivered, load_driver, percentiles_monotone, steady_state, foreign_cpu, checkpoint_balance, missed_samples or counts_conserved';
+COMMENT ON COLUMN noisy_sanity.check_name IS 'littles_law, dose_delivered, load_driver, generator_lag, percentiles_monotone, steady_state, foreign_cpu, checkpoint_balance, missed_samples or counts_conserved';
 COMMENT ON COLUMN noisy_sanity.passed IS 'whether all is well; NULL: not measurable in this run, see detail';
 COMMENT ON COLUMN noisy_sanity.detail IS 'figures of the check, or why it cannot be made';
 

@@ -3,6 +3,7 @@
 -- include 26-formula.sql
 -- include 27-curve.sql
 -- include 35-attribution-tables.sql
+-- include 36-timeline.sql
 -- include 45-host.sql
 -- include 60-views.sql
 -- include 65-sensitivity.sql

@@ -200,15 +200,15 @@ checkpoint_name(NnGuardCheckpoint checkpoint)
 		case NN_GUARD_CHECKPOINT_UNKNOWN:
 			break;
 		case NN_GUARD_CHECKPOINT_NONE:
-			return "no checkpoint";
+			return "none";
 		case NN_GUARD_CHECKPOINT_UNDER_WAY:
-			return "a checkpoint under way";
+			return "under way";
 		case NN_GUARD_CHECKPOINT_TIMED:
-			return "a timed checkpoint";
+			return "timed";
 		case NN_GUARD_CHECKPOINT_REQUESTED:
-			return "a requested checkpoint";
+			return "requested";
 	}
-	return "a checkpoint not measured";
+	return "not measured";
 }
 
 void
@@ -231,11 +231,11 @@ nn_guard_describe(const NnGuardVerdict *verdict, char *buf, size_t size)
 			snprintf(buf, size, "load driver late by %.2f ms (p99), allowed %.2f ms", verdict->value, verdict->limit);
 			return;
 		case NN_GUARD_CHECKPOINT:
-			snprintf(buf, size, "%s, but %s in the baseline %s it", checkpoint_name(verdict->checkpoint),
-					 checkpoint_name(verdict->baseline), side);
+			snprintf(buf, size, "checkpoint: %s, in the baseline %s it: %s", checkpoint_name(verdict->checkpoint), side,
+					 checkpoint_name(verdict->baseline));
 			return;
 		case NN_GUARD_BRACKET:
-			snprintf(buf, size, "no accepted baseline next to it, %s it", side);
+			snprintf(buf, size, "no accepted baseline directly %s it", side);
 			return;
 	}
 	if (size > 0)

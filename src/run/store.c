@@ -316,12 +316,25 @@ store_dose(const StoreContext *context, NnShared *shared, int64 run_id, const Nn
 	}
 }
 
+#define TIMELINE_INSERT \
+	"INSERT INTO %s.noisy_timeline (run_id, block, at, second, clients, level," \
+	" transactions, errors, tps, p50_ms, p95_ms, p99_ms, max_ms, noise_cpu_pct," \
+	" server_cpu_pct, driver_cpu_pct, foreign_cpu_pct, host_busy_pct, host_idle_pct," \
+	" steal_pct, run_delay_pct, throttled_pct, lwlock_waiters, checkpoint"
+#define TIMELINE_VALUES \
+	" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16," \
+	" $17, $18, $19, $20, $21, $22, $23, $24"
+
 static void
 store_timeline(const StoreContext *context, NnShared *shared, int64 run_id,
 			   const NnPlanBlock *block, TimestampTz measured_at)
 {
 	bool		has_workload = shared->request.has_workload;
 	uint64		window_ns = shared->order.end_ns - shared->order.measure_ns;
+
+	/* version 0.1 of the tables does not have it */
+	bool		has_avg = get_attnum(get_relname_relid("noisy_timeline", shared->request.schema_oid),
+									 "avg_ms") != InvalidAttrNumber;
 
 	for (int s = 0; s < shared->order.n_seconds; s++)
 	{
@@ -357,13 +370,11 @@ store_timeline(const StoreContext *context, NnShared *shared, int64 run_id,
 		add_float(&args, has_host ? host->usage.throttled_pct : NAN);
 		add_float(&args, has_host ? host->lwlock_waiters : NAN);
 		add_arg(&args, BOOLOID, BoolGetDatum(host->checkpoint), !has_host);
-		execute(context,
-				"INSERT INTO %s.noisy_timeline (run_id, block, at, second, clients, level,"
-				" transactions, errors, tps, p50_ms, p95_ms, p99_ms, max_ms, noise_cpu_pct,"
-				" server_cpu_pct, driver_cpu_pct, foreign_cpu_pct, host_busy_pct, host_idle_pct,"
-				" steal_pct, run_delay_pct, throttled_pct, lwlock_waiters, checkpoint)"
-				" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,"
-				" $17, $18, $19, $20, $21, $22, $23, $24)", &args, SPI_OK_INSERT);
+		if (has_avg)
+			add_float(&args, has_row ? workload->avg_ms : NAN);
+		execute(context, has_avg ?
+				TIMELINE_INSERT ", avg_ms)" TIMELINE_VALUES ", $25)" : TIMELINE_INSERT ")" TIMELINE_VALUES ")",
+				&args, SPI_OK_INSERT);
 	}
 }
 

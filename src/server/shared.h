@@ -209,7 +209,8 @@ typedef struct NnWorkloadSecond
 {
 	uint64		transactions;
 	uint64		errors;
-	double		p50_ms;			/* NaN when no transaction ended */
+	double		avg_ms;			/* NaN when no transaction ended */
+	double		p50_ms;
 	double		p95_ms;
 	double		p99_ms;
 	double		max_ms;

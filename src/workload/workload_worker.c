@@ -295,6 +295,7 @@ store_second(Workload *w, int second)
 	row = &nn_shared_workload_seconds(shared)[second];
 	row->transactions = latency->count;
 	row->errors = sum_of_errors(w->interval.errors);
+	row->avg_ms = nn_histogram_mean_ns(latency) / NN_NS_PER_MS;
 	row->p50_ms = percentile_ms(latency, 0.50);
 	row->p95_ms = percentile_ms(latency, 0.95);
 	row->p99_ms = percentile_ms(latency, 0.99);

@@ -99,7 +99,7 @@ SKIP:
 	skip 'the machine was too slow to have it in one block', 1
 	  unless $same;
 	like(sql("SELECT coalesce(reject_reason, 'none') FROM noisy_blocks WHERE run_id = $load->{run_id} AND block = $block"),
-		qr/^(a requested checkpoint, but no checkpoint in the baseline before it|foreign CPU.*|noise dose.*|load driver.*)$/, "$name: rejects the block");
+		qr/^(checkpoint: requested, in the baseline before it: none|foreign CPU.*|noise dose.*|load driver.*)$/, "$name: rejects the block");
 }
 
 #
