@@ -32,7 +32,7 @@ make_tables($node);
 $node->safe_psql('postgres', 'CREATE ROLE scraper LOGIN IN ROLE pg_monitor');
 
 my $options = q{noise => '{cpu,memory}', noise_options => '{"cpu": {"workers": 1}, "memory": {"workers": 1, "bytes": "8MB"}}',
-	warmup => '0 s', repeats => 1};
+	warmup => '0 s', repeats => 1, options => '{"guard": false}'};
 my $run = $node->safe_psql('postgres', qq{SELECT noisy_run('tpcb-like', '{1,2}', '{0,30}', $options, duration => '1 s', label => E'a "b"\\n\\\\c')});
 
 #
