@@ -95,7 +95,7 @@ RUNS = Dashboard("runs", "pg_noisyneighbor: run explorer", VARIABLES, CHECKPOINT
                  noisy_cumulative(h.noisy, noisy_latency_bounds_ms()) AS noisy
           FROM (SELECT noisy_merge(latency) FILTER (WHERE level = 0) AS baseline, noisy_merge(latency) FILTER (WHERE level > 0) AS noisy
                 FROM noisy_blocks
-                WHERE accepted AND {RUN} AND {CELLS}) AS h) AS c,
+                WHERE accepted AND {RUN} AND {CELLS} OFFSET 0) AS h OFFSET 0) AS c,
          (SELECT n, bound AS high, lag(bound) OVER (ORDER BY n) AS low
           FROM unnest(noisy_latency_bounds_ms()) WITH ORDINALITY AS u (bound, n)) AS b
     WHERE c.baseline[b.n] - coalesce(c.baseline[b.n - 1], 0) > 0 OR c.noisy[b.n] - coalesce(c.noisy[b.n - 1], 0) > 0
