@@ -4,7 +4,8 @@ WITH members AS (
            pg_catalog.array_position(ARRAY[
                'noisy_runs', 'noisy_progress', 'noisy_results', 'noisy_impact', 'noisy_effects', 'noisy_sensitivity',
                'noisy_sanity', 'noisy_timeline', 'noisy_dose',
-               'noisy_attribution', 'noisy_wait_events', 'noisy_lwlocks', 'noisy_probes', 'noisy_lock_probe', 'noisy_bgwriter',
+               'noisy_attribution', 'noisy_wait_events', 'noisy_lwlocks', 'noisy_probes', 'noisy_lock_probe', 'noisy_checkpoints',
+               'noisy_checkpoint_effects', 'noisy_write_rates', 'noisy_bgwriter',
                'noisy_host_usage', 'noisy_processes', 'noisy_blocks', 'noisy_host', 'noisy_capabilities', 'noisy_metrics'], c.relname::text) AS place
     FROM pg_catalog.pg_depend d
     JOIN pg_catalog.pg_extension e ON d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass AND d.refobjid = e.oid

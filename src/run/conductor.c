@@ -284,8 +284,11 @@ end_run(NnShared *shared, bool started, bool completed)
 	if (shared->run_id != 0 && OidIsValid(nn_store_run_table(shared)))
 	{
 		if (started)
+		{
 			nn_store_run_state(shared, shared->run_id, state,
 							   conductor.failure.sqlerrcode ? conductor.failure.message : NULL);
+			nn_store_run_end(shared, shared->run_id);
+		}
 		else
 		{
 			nn_store_run_forget(shared, shared->run_id);

@@ -177,6 +177,13 @@ nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char 
 	commit(&context);
 }
 
+Oid
+nn_store_histogram_type(NnShared *shared)
+{
+	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("noisy_histogram"),
+						   ObjectIdGetDatum(shared->request.schema_oid));
+}
+
 /* What an open loop and a latency limit add to a block's row. */
 static void
 add_open_loop(StoreArgs *args, NnShared *shared, Oid histogram_type)
@@ -232,9 +239,7 @@ store_block_row(const StoreContext *context, NnShared *shared, int64 run_id,
 	bool		has_workload = shared->request.has_workload;
 	double		duration_s = (has_workload ? workload->window_ns :
 							  shared->order.end_ns - shared->order.measure_ns) / 1e9;
-	Oid			histogram_type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
-												 CStringGetDatum("noisy_histogram"),
-												 ObjectIdGetDatum(shared->request.schema_oid));
+	Oid			histogram_type = nn_store_histogram_type(shared);
 	StoreArgs	args = {0};
 
 	add_int(&args, run_id);
@@ -403,9 +408,41 @@ nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, Timesta
 	store_dose(&context, shared, run_id, block);
 	store_timeline(&context, shared, run_id, block, measured_at);
 	nn_store_samples(&context, shared, run_id, block);
+	if (nn_store_has_bands(shared))
+	{
+		nn_store_bands(&context, shared, run_id);
+		nn_store_band_latency(&context, shared, run_id, block);
+	}
 	for (int i = 0; i < n_changed; i++)
 		store_verdict(&context, shared, run_id, changed[i]);
 	commit(&context);
+}
+
+/*
+ * The checkpoints once more, after the last block.  They are an extra: what makes storing them fail is logged, and
+ * the run's end is as it is.
+ */
+void
+nn_store_run_end(NnShared *shared, int64 run_id)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	StoreContext context;
+
+	PG_TRY();
+	{
+		begin(shared, &context);
+		if (nn_store_has_bands(shared))
+			nn_store_bands(&context, shared, run_id);
+		commit(&context);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(caller_context);
+		EmitErrorReport();
+		FlushErrorState();
+		AbortOutOfAnyTransaction();
+	}
+	PG_END_TRY();
 }
 
 Oid

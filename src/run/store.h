@@ -36,6 +36,9 @@ extern void nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state,
 extern void nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block,
 						   TimestampTz measured_at, const int *changed, int n_changed);
 
+/* Record what is only known now that the last block has ended.  Raises no error. */
+extern void nn_store_run_end(NnShared *shared, int64 run_id);
+
 /* The table of runs; InvalidOid after DROP EXTENSION. */
 extern Oid	nn_store_run_table(NnShared *shared);
 

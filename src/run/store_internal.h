@@ -109,4 +109,13 @@ execute(const StoreContext *context, const char *statement, StoreArgs *args, int
 extern void nn_store_samples(const StoreContext *context, NnShared *shared, int64 run_id,
 							 const NnPlanBlock *block);
 
+/* store_bands.c: checkpoints, and the latency in them. */
+extern bool nn_store_has_bands(NnShared *shared);
+extern void nn_store_bands(const StoreContext *context, NnShared *shared, int64 run_id);
+extern void nn_store_band_latency(const StoreContext *context, NnShared *shared, int64 run_id,
+								  const NnPlanBlock *block);
+
+/* store.c: type noisy_histogram of this extension. */
+extern Oid	nn_store_histogram_type(NnShared *shared);
+
 #endif							/* NN_STORE_INTERNAL_H */

@@ -7,7 +7,7 @@
  * lateness of one step does not move the next:
  *
  *	 - wait events of every process, once in every sample interval,
- *	 - whether a checkpoint is in progress, every 100 ms,
+ *	 - whether a checkpoint is in progress, every 100 ms, between the windows too,
  *	 - use of the host, at the end of every second.
  *
  * A thread beside it measures what a fixed piece of work costs (probe.c).
@@ -35,13 +35,13 @@
 
 #include "core/clock.h"
 #include "host/topology.h"
+#include "sample/bands.h"
 #include "sample/host_usage.h"
 #include "sample/probe.h"
 #include "sample/server_counters.h"
 #include "sample/waits.h"
 #include "server/worker.h"
 
-#define CHECKPOINT_POLL_NS	(100 * NN_NS_PER_MS)
 #define CLOCK_SLEEP_NS		(2 * NN_NS_PER_MS)
 #define GOLDEN_RATIO		0.61803398874989485
 
@@ -63,6 +63,7 @@ typedef struct Window
 	uint64		second_lwlock_waiters;
 
 	/* checkpoints and counters */
+	NnBandTracker *bands;
 	NnCountersWindow counters;
 	uint64		poll_ns;		/* of the next poll */
 	bool		second_checkpoint;
@@ -120,13 +121,14 @@ wait_until(NnWorker *worker, uint64 until_ns)
 
 /* Prepare a window, before it starts: allocates all that it needs. */
 static Window *
-window_create(NnWorker *worker)
+window_create(NnWorker *worker, NnBandTracker *bands)
 {
 	NnShared   *shared = worker->shared;
 	Window	   *window = palloc0(sizeof(Window));
 
 	memset(&shared->sample, 0, sizeof(shared->sample));
 	window->worker = worker;
+	window->bands = bands;
 	window->start_ns = shared->order.measure_ns;
 	window->end_ns = shared->order.end_ns;
 	window->interval_ns = Max(shared->request.sample_interval_ms, 1) * NN_NS_PER_MS;
@@ -143,9 +145,9 @@ window_start(Window *window)
 {
 	nn_host_sampler_read(window->host, true, &window->first);
 	window->latest = window->first;
-	nn_counters_begin(&window->counters);
-	window->second_checkpoint = window->counters.in_progress;
-	window->poll_ns = window->start_ns + CHECKPOINT_POLL_NS;
+	nn_counters_begin(&window->counters, window->bands);
+	window->second_checkpoint = window->bands->in_progress;
+	window->poll_ns = window->start_ns + NN_BANDS_POLL_NS;
 }
 
 static void
@@ -165,10 +167,10 @@ take_sample(Window *window, uint64 now_ns)
 static bool
 poll_checkpoint(Window *window, uint64 now_ns)
 {
-	window->second_checkpoint |= nn_counters_poll(&window->counters);
-	window->poll_ns += CHECKPOINT_POLL_NS;
+	window->second_checkpoint |= nn_bands_poll(window->bands);
+	window->poll_ns += NN_BANDS_POLL_NS;
 	if (window->poll_ns <= now_ns)
-		window->poll_ns = now_ns + CHECKPOINT_POLL_NS;
+		window->poll_ns = now_ns + NN_BANDS_POLL_NS;
 	return nn_worker_wait(window->worker, now_ns);
 }
 
@@ -200,7 +202,7 @@ end_seconds(Window *window, uint64 now_ns)
 	shared->sample.n_seconds = window->second;
 	window->second_samples = 0;
 	window->second_lwlock_waiters = 0;
-	window->second_checkpoint = window->counters.in_progress;
+	window->second_checkpoint = window->bands->in_progress;
 }
 
 /* Start the thread of the probes.  Without it a run lacks their figures, and nothing else. */
@@ -250,17 +252,45 @@ window_end(Window *window)
 	result->samples_expected = window->ticks;
 }
 
+/* Nothing is measured now, but for checkpoints. */
+static bool
+idle_until(NnWorker *worker, NnBandTracker *bands, uint64 until_ns)
+{
+	for (;;)
+	{
+		uint64		poll_ns = nn_now_ns() + NN_BANDS_POLL_NS;
+
+		if (!wait_until(worker, Min(poll_ns, until_ns)))
+			return false;
+		if (poll_ns >= until_ns)
+			return true;
+		(void) nn_bands_poll(bands);
+	}
+}
+
+static bool
+next_order(NnWorker *worker, NnBandTracker *bands)
+{
+	while (!nn_worker_take_order(worker))
+	{
+		if (!nn_worker_wait(worker, nn_now_ns() + NN_BANDS_POLL_NS))
+			return false;
+		(void) nn_bands_poll(bands);
+	}
+	return !nn_shared_must_stop(worker->shared);
+}
+
 /* Carry out one block; false: the run was stopped, and there is no result. */
 static bool
-run_block(NnWorker *worker)
+run_block(NnWorker *worker, NnBandTracker *bands)
 {
-	Window	   *window = window_create(worker);
+	Window	   *window = window_create(worker, bands);
 	uint64		now_ns;
 
 	if (probe)
 		nn_probe_order(probe, window->start_ns, window->end_ns);
 	nn_worker_activity(worker, "sampling, block %d", worker->shared->order.block);
-	if (!wait_until(worker, window->start_ns))
+	if (!idle_until(worker, bands, window->start_ns))
 		return false;
 	window_start(window);
 	do
@@ -289,6 +319,7 @@ void
 nn_sample_main(Datum main_arg)
 {
 	NnWorker	worker;
+	NnBandTracker bands;
 	MemoryContext block_context;
 	bool		going = true;
 
@@ -296,14 +327,15 @@ nn_sample_main(Datum main_arg)
 	start_probe(&worker);
 	block_context = AllocSetContextCreate(CurrentMemoryContext, NN_NAME " sample block",
 										  ALLOCSET_DEFAULT_SIZES);
+	nn_bands_begin(&bands, worker.shared);
 	nn_worker_ready(&worker);
-	while (going && nn_worker_next_order(&worker))
+	while (going && next_order(&worker, &bands))
 	{
 		if (worker.shared->order.kind == NN_ORDER_RUN)
 		{
 			MemoryContext old_context = MemoryContextSwitchTo(block_context);
 
-			going = run_block(&worker);
+			going = run_block(&worker, &bands);
 			MemoryContextSwitchTo(old_context);
 			MemoryContextReset(block_context);
 		}

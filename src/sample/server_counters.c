@@ -7,14 +7,7 @@
  * is not measured, and the note says so.  WAL is the distance between two
  * insert positions.
  *
- * Whether a checkpoint is in progress: a checkpoint moves the redo pointer in shared memory when it
- * begins, and writes it to the control file when it is complete.  So one is in progress
- * exactly while the pointer in shared memory is ahead of the control file.  The file is
- * read only while that is so.  A checkpoint that finds nothing to do
- * moves neither, and isn't seen.
- *
- * The control file may be written while we read it: a copy with a wrong checksum is
- * not used, and the next poll sees a better one.
+ * Whether a checkpoint was on is the business of bands.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,71 +16,17 @@
 #include <math.h>
 
 #include "access/xlog.h"
-#include "access/xlog_internal.h"
-#include "catalog/pg_control.h"
-#include "port/pg_crc32c.h"
 
-#include "host/host.h"
 #include "sample/server_counters.h"
 
-/* Redo pointer of the checkpoint that was completed last; Invalid when it can't be read now. */
-static XLogRecPtr
-read_completed_redo(void)
-{
-	char		buf[PG_CONTROL_FILE_SIZE + 1];
-	ControlFileData control;
-	pg_crc32c	crc;
-
-	/* The server's working directory is its data directory. */
-	if (nn_read_file(XLOG_CONTROL_FILE, buf, sizeof(buf), NULL) < (ssize_t) sizeof(control))
-		return InvalidXLogRecPtr;
-	memcpy(&control, buf, sizeof(control));
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, &control, offsetof(ControlFileData, crc));
-	FIN_CRC32C(crc);
-	if (!EQ_CRC32C(crc, control.crc) || control.pg_control_version != PG_CONTROL_VERSION)
-		return InvalidXLogRecPtr;
-	return control.checkPointCopy.redo;
-}
-
-bool
-nn_counters_poll(NnCountersWindow *window)
-{
-	/*
-	 * In this order: a checkpoint that ends in between is then seen to have
-	 * ended.
-	 */
-	XLogRecPtr	redo = GetRedoRecPtr();
-	bool		seen = window->in_progress;
-
-	if (redo != window->completed_redo)
-	{
-		XLogRecPtr	completed = read_completed_redo();
-
-		if (completed != InvalidXLogRecPtr && completed != window->completed_redo)
-		{
-			if (window->completed_redo == InvalidXLogRecPtr)
-				window->completed = 0;	/* we can tell from here on */
-			else
-			{
-				window->completed++;
-				seen = true;
-			}
-			window->completed_redo = completed;
-		}
-	}
-	window->in_progress = window->completed_redo != InvalidXLogRecPtr &&
-		redo > window->completed_redo;
-	return seen || window->in_progress;
-}
-
 void
-nn_counters_begin(NnCountersWindow *window)
+nn_counters_begin(NnCountersWindow *window, NnBandTracker *bands)
 {
 	memset(window, 0, sizeof(*window));
-	window->completed = -1;
-	(void) nn_counters_poll(window);
-	window->in_progress_at_start = window->in_progress;
+	window->bands = bands;
+	(void) nn_bands_poll(bands);
+	window->completed_from = bands->completed;
+	window->in_progress_at_start = bands->in_progress;
 	nn_compat_counters_read(&window->from);
 	window->from_wal = RecoveryInProgress() ? InvalidXLogRecPtr : GetXLogInsertRecPtr();
 }
@@ -125,7 +64,7 @@ nn_counters_end(NnCountersWindow *window, NnServerCounters *result)
 	bool		reset_bgwriter;
 	bool		reset_io;
 
-	(void) nn_counters_poll(window);
+	(void) nn_bands_poll(window->bands);
 	nn_compat_counters_read(&to);
 	memset(result, 0, sizeof(*result));
 	reset_checkpointer = to.reset_checkpointer != from->reset_checkpointer;
@@ -150,17 +89,18 @@ nn_counters_end(NnCountersWindow *window, NnServerCounters *result)
 	if (window->from_wal != InvalidXLogRecPtr)
 		result->wal_bytes = (int64) (GetXLogInsertRecPtr() - window->from_wal);
 
-	result->in_progress_at_end = window->in_progress;
+	result->in_progress_at_end = window->bands->in_progress;
 	if (reset_checkpointer || reset_bgwriter || reset_io)
 		add_note(result, "statistics were reset in the window");
 	if (from->checkpoints_done < 0)
 	{
-		result->checkpoints_done = window->completed;
+		result->checkpoints_done = window->completed_from < 0 ? -1 :
+			window->bands->completed - window->completed_from;
 		add_note(result, "completed checkpoints were polled every 100 ms");
 	}
 	if (window->in_progress_at_start)
 		add_note(result, "times include a checkpoint that began before the window");
-	if (window->in_progress)
+	if (window->bands->in_progress)
 		add_note(result, "times lack the checkpoint in progress at the end");
 	add_note(result, to.note);
 }

@@ -12,6 +12,7 @@
 
 #include "access/xlogdefs.h"
 
+#include "sample/bands.h"
 #include "server/compat.h"
 #include "server/shared.h"
 
@@ -19,21 +20,14 @@
 typedef struct NnCountersWindow
 {
 	NnCompatCounters from;
+	NnBandTracker *bands;
 	XLogRecPtr	from_wal;		/* Invalid: not measured */
-	XLogRecPtr	completed_redo; /* of the checkpoint that was completed last */
-	int64		completed;		/* checkpoints seen to be completed; -1: not
+	int64		completed_from; /* checkpoints completed before; -1: not
 								 * measured */
-	bool		in_progress;	/* at the last poll */
 	bool		in_progress_at_start;
 } NnCountersWindow;
 
-extern void nn_counters_begin(NnCountersWindow *window);
-
-/*
- * Look whether a checkpoint is in progress now or has been completed since the
- * last look.  Cheap while none is: one word of shared memory.
- */
-extern bool nn_counters_poll(NnCountersWindow *window);
+extern void nn_counters_begin(NnCountersWindow *window, NnBandTracker *bands);
 
 extern void nn_counters_end(NnCountersWindow *window, NnServerCounters *result);
 

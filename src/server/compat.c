@@ -138,3 +138,25 @@ nn_compat_counters_read(NnCompatCounters *counters)
 
 	pgstat_clear_snapshot();
 }
+
+/* Cheap enough for several times per second. */
+void
+nn_compat_checkpoints_read(NnCompatCheckpoints *counters)
+{
+	const PgStat_CheckpointerStats *checkpointer;
+
+	pgstat_clear_snapshot();
+	checkpointer = pgstat_fetch_stat_checkpointer();
+#if PG_VERSION_NUM >= 170000
+	counters->timed = checkpointer->num_timed;
+	counters->requested = checkpointer->num_requested;
+	counters->buffers = checkpointer->buffers_written;
+	counters->reset = checkpointer->stat_reset_timestamp;
+#else
+	counters->timed = checkpointer->timed_checkpoints;
+	counters->requested = checkpointer->requested_checkpoints;
+	counters->buffers = checkpointer->buf_written_checkpoints;
+	counters->reset = pgstat_fetch_stat_bgwriter()->stat_reset_timestamp;
+#endif
+	pgstat_clear_snapshot();
+}

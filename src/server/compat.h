@@ -64,6 +64,16 @@ typedef struct NnCompatCounters
 	const char *note;			/* what this version cannot tell, or NULL */
 } NnCompatCounters;
 
+/* Those of the counters that tell of a checkpoint that is on. */
+typedef struct NnCompatCheckpoints
+{
+	int64		timed;
+	int64		requested;
+	int64		buffers;		/* pages written */
+	int64		reset;			/* TimestampTz of the last reset */
+} NnCompatCheckpoints;
+
+extern void nn_compat_checkpoints_read(NnCompatCheckpoints *counters);
 extern void nn_compat_counters_read(NnCompatCounters *counters);
 
 #endif							/* NN_COMPAT_H */

@@ -21,6 +21,7 @@
 
 #define NN_MAX_WAIT_ENTRIES 1024
 #define NN_MAX_BACKEND_TYPES 64
+#define NN_MAX_BANDS		64	/* checkpoints that are kept until a block ends */
 #define NN_MAX_LOCK_WORKERS	32
 #define NN_LOCK_PROBE_TRANCHE "noisy_lock_probe"
 
@@ -212,5 +213,25 @@ typedef struct NnLockProbe
 
 	NnLockProbeResult results[FLEXIBLE_ARRAY_MEMBER];	/* by worker, its own */
 } NnLockProbe;
+
+typedef enum NnBandKind
+{
+	NN_BAND_UNKNOWN,
+	NN_BAND_TIMED,
+	NN_BAND_REQUESTED
+} NnBandKind;
+
+/* A checkpoint that was on at some time while the run was. */
+typedef struct NnBand
+{
+	int32		number;			/* 1, 2, … */
+	NnBandKind	kind;
+	int64		started_at;		/* TimestampTz */
+	int64		ended_at;		/* not complete: last seen in progress */
+	int64		buffers;		/* written, so far; -1: not measured */
+	bool		complete;
+	bool		began_before;	/* it was on when the run began */
+	bool		was_reset;		/* statistics were reset meanwhile */
+} NnBand;
 
 #endif							/* NN_SAMPLES_H */

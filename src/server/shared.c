@@ -176,6 +176,7 @@ nn_shared_create(const NnRequest *request, const NnPlanBlock *plan,
 	pg_atomic_init_u32(&shared->stop, NN_STOP_NONE);
 	pg_atomic_init_u64(&shared->hard_deadline_ns, 0);
 	pg_atomic_init_u64(&shared->order_seq, 0);
+	pg_atomic_init_u32(&shared->band_mark, 0);
 	pg_atomic_init_u32(&shared->conductor_pid, 0);
 	pg_atomic_init_u32(&shared->conductor_procno, 0);
 	SpinLockInit(&shared->mutex);

@@ -22,6 +22,7 @@
  *	 results of a block		the worker that measures them, between order_seq and its
  *							done_seq; read by the conductor after done_seq
  *	 progress, state, error	the conductor, under the mutex
+ *	 checkpoint bands		the sample worker, under the mutex; band_mark atomically
  *	 stop request			anybody, atomically: the first one wins
  *
  * Nothing is allocated and no error raised under the mutex.
@@ -256,6 +257,12 @@ typedef struct NnWorkloadResult
 	/* transactions of one client that were followed; n = 0: none */
 	NnFollowedMean followed;
 	NnFollowedMean tail;		/* the slowest hundredth of them */
+
+	/* seconds of the window that lay wholly in a checkpoint, and those in which none was on */
+	double		inside_s;
+	double		outside_s;
+	NnHistogram inside;			/* latency in these */
+	NnHistogram outside;
 } NnWorkloadResult;
 
 /* What the workers are to do next. */
@@ -339,6 +346,9 @@ typedef struct NnShared
 	/* The last moment of the run; nothing burns CPU after it, whoever died. */
 	pg_atomic_uint64 hard_deadline_ns;
 
+	/* Odd while a checkpoint is in progress, and another number after each change. */
+	pg_atomic_uint32 band_mark;
+
 	/* orders */
 	NnOrder		order;
 	pg_atomic_uint64 order_seq;
@@ -368,6 +378,10 @@ typedef struct NnShared
 	double		live_tps;		/* of the last second; NaN */
 	double		live_p99_ms;
 	NnFailure	failure;
+	int32		n_bands;		/* seen so far; the last NN_MAX_BANDS are kept,
+								 * number n in bands[(n - 1) % NN_MAX_BANDS].
+								 * Written by the sample worker */
+	NnBand		bands[NN_MAX_BANDS];
 	int32		waiter_procno;	/* PGPROC of the waiting caller, -1: none */
 } NnShared;
 

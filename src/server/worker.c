@@ -233,23 +233,27 @@ nn_worker_wait(NnWorker *worker, uint64 until_ns)
 	return !nn_shared_must_stop(worker->shared);
 }
 
+/* Is there a new order?  Then it is ours from now on. */
+bool
+nn_worker_take_order(NnWorker *worker)
+{
+	uint64		seq = pg_atomic_read_u64(&worker->shared->order_seq);
+
+	if (seq <= worker->order_seq)
+		return false;
+	pg_read_barrier();
+	worker->order_seq = seq;
+	return true;
+}
+
 /* Wait for the next order.  False: go home. */
 bool
 nn_worker_next_order(NnWorker *worker)
 {
-	for (;;)
-	{
-		uint64		seq = pg_atomic_read_u64(&worker->shared->order_seq);
-
-		if (seq > worker->order_seq)
-		{
-			pg_read_barrier();
-			worker->order_seq = seq;
-			return !nn_shared_must_stop(worker->shared);
-		}
+	while (!nn_worker_take_order(worker))
 		if (!nn_worker_wait(worker, 0))
 			return false;
-	}
+	return !nn_shared_must_stop(worker->shared);
 }
 
 /* The order is carried out and its results are in shared memory. */

@@ -72,6 +72,7 @@ extern void nn_check_client(void);
 
 extern void nn_worker_start(NnWorker *worker, Datum main_arg);
 extern void nn_worker_ready(NnWorker *worker);
+extern bool nn_worker_take_order(NnWorker *worker);
 extern bool nn_worker_next_order(NnWorker *worker);
 extern void nn_worker_done(NnWorker *worker);
 

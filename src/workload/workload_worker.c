@@ -54,6 +54,7 @@ typedef struct Workload
 	uint64	   *window_cpu_ns;	/* of the window so far, by thread */
 	uint64		main_cpu_ns;	/* of the main thread when the window started */
 	NnHistogram lag;			/* of the generator in the window */
+	uint32		band_mark;		/* when the last interval ended */
 
 	NnFollow   *follow;			/* of client 0; NULL: it is not followed */
 	int			follow_pid;		/* whose wait event was looked for last */
@@ -303,6 +304,36 @@ store_second(Workload *w, int second)
 	shared->workload.n_seconds = second + 1;
 }
 
+/*
+ * Which side of the checkpoints the interval lies on.  A band is seen up to a poll late, so an edge may be off
+ * by that.
+ */
+static void
+add_to_side(Workload *w)
+{
+	NnShared   *shared = w->worker->shared;
+	NnWorkloadResult *result = &shared->workload;
+	uint32		mark = pg_atomic_read_u32(&shared->band_mark);
+	uint64		from_ns = w->collected > 0 ?
+		nn_driver_interval_end_ns(&w->order, w->collected - 1) : w->order.start_ns;
+	double		length_s = (double) (nn_driver_interval_end_ns(&w->order, w->collected) - from_ns) / NN_NS_PER_S;
+	bool		changed = mark != w->band_mark;
+
+	w->band_mark = mark;
+	if (changed || w->collected < w->order.n_warmup)
+		return;
+	if (mark % 2 == 1)
+	{
+		result->inside_s += length_s;
+		nn_histogram_merge(&result->inside, &w->interval.latency);
+	}
+	else
+	{
+		result->outside_s += length_s;
+		nn_histogram_merge(&result->outside, &w->interval.latency);
+	}
+}
+
 /* An interval of the window: add it to the block's result. */
 static void
 add_to_result(Workload *w)
@@ -338,6 +369,7 @@ collect(Workload *w)
 		   nn_driver_collect(w->driver, &w->interval, w->thread_cpu_ns))
 	{
 		show_progress(w);
+		add_to_side(w);
 		if (w->collected >= w->order.n_warmup)
 			add_to_result(w);
 		w->collected++;
@@ -360,7 +392,10 @@ begin_result(Workload *w)
 	result->scale = (int32) w->scale;
 	nn_histogram_reset(&result->latency);
 	nn_histogram_reset(&result->service);
+	nn_histogram_reset(&result->inside);
+	nn_histogram_reset(&result->outside);
 	nn_histogram_reset(&w->lag);
+	w->band_mark = pg_atomic_read_u32(&shared->band_mark);
 	memset(w->window_cpu_ns, 0, sizeof(uint64) * w->driver->n_threads);
 
 	memset(&w->order, 0, sizeof(w->order));

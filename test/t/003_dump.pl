@@ -19,6 +19,10 @@ my $run = q{SELECT noisy_run('tpcb-like', '{2}', '{0,20}', '{cpu}', '{"cpu": {"w
 my $first = $node->safe_psql('postgres', $run);
 my $second = $node->safe_psql('postgres', $run);
 cmp_ok($second, '>', $first, 'ids ascend');
+# Whether a checkpoint is on meanwhile is left to chance.
+$node->safe_psql('postgres', q{
+	INSERT INTO noisy_checkpoints SELECT run_id, 99, started_at, started_at, 'timed', true, 1, 8192, NULL FROM noisy_run_records;
+	INSERT INTO noisy_checkpoint_latency SELECT run_id, block, 1, 0, latency, latency FROM noisy_blocks ON CONFLICT DO NOTHING});
 
 my @tables = split /\n/, $node->safe_psql('postgres', q{
 	SELECT c.oid::regclass FROM pg_extension e, unnest(e.extconfig) t JOIN pg_class c ON c.oid = t
