@@ -98,6 +98,7 @@ CREATE TABLE noisy_block_lock_probe (
     block           int NOT NULL,
     workers         int NOT NULL,
     hold_us         float8 NOT NULL,
+    pause_us        float8 NOT NULL,
     acquisitions    bigint NOT NULL,
     long_waits      bigint NOT NULL,
     hold            noisy_histogram NOT NULL,
@@ -107,7 +108,17 @@ CREATE TABLE noisy_block_lock_probe (
     holder_off_cpu_s float8,
     waiter_run_queue_s float8,
     rest_s          float8,
+    next_in_line_s  float8,
     overlap_s       float8,
+    known_s         float8,
+    long_wait_s     float8,
+    long_holder_on_cpu_s float8,
+    long_holder_off_cpu_s float8,
+    long_waiter_run_queue_s float8,
+    long_rest_s     float8,
+    long_next_in_line_s float8,
+    long_overlap_s  float8,
+    long_known_s    float8,
     PRIMARY KEY (run_id, block),
     FOREIGN KEY (run_id, block) REFERENCES noisy_blocks ON DELETE CASCADE
 );
@@ -116,6 +127,7 @@ COMMENT ON COLUMN noisy_block_lock_probe.run_id IS 'run';
 COMMENT ON COLUMN noisy_block_lock_probe.block IS 'block';
 COMMENT ON COLUMN noisy_block_lock_probe.workers IS 'workers that contend for the lock';
 COMMENT ON COLUMN noisy_block_lock_probe.hold_us IS 'CPU time for which each of them holds it, microseconds';
+COMMENT ON COLUMN noisy_block_lock_probe.pause_us IS 'rest after it, microseconds: they come together every hold_us + pause_us';
 COMMENT ON COLUMN noisy_block_lock_probe.acquisitions IS 'times that one had it';
 COMMENT ON COLUMN noisy_block_lock_probe.long_waits IS 'waits of more than a millisecond';
 COMMENT ON COLUMN noisy_block_lock_probe.hold IS 'how long it was held';
@@ -125,7 +137,17 @@ COMMENT ON COLUMN noisy_block_lock_probe.holder_on_cpu_s IS 'of these: others he
 COMMENT ON COLUMN noisy_block_lock_probe.holder_off_cpu_s IS 'of these: others held it and were kept from a CPU, seconds';
 COMMENT ON COLUMN noisy_block_lock_probe.waiter_run_queue_s IS 'of these: the waiter itself waited for a CPU, seconds; NULL: the kernel keeps no account';
 COMMENT ON COLUMN noisy_block_lock_probe.rest_s IS 'of these: the rest, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.next_in_line_s IS 'of the rest: the lock was free, and another one, who had been woken to take it, waited for a CPU, seconds';
 COMMENT ON COLUMN noisy_block_lock_probe.overlap_s IS 'time in which a waiter queued for a CPU while others held the lock: it counts as the waiter''s, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.known_s IS 'time for which the lock was held or free during the waits, by the account of its holders: as long as wait_s when all clocks agree, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.long_wait_s IS 'waits of more than a millisecond together, seconds: the sum of the next four';
+COMMENT ON COLUMN noisy_block_lock_probe.long_holder_on_cpu_s IS 'of these: others held it and were on a CPU, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.long_holder_off_cpu_s IS 'of these: others held it and were kept from a CPU, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.long_waiter_run_queue_s IS 'of these: the waiter itself waited for a CPU, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.long_rest_s IS 'of these: the rest, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.long_next_in_line_s IS 'of that rest: the lock was free, and another one, who had been woken to take it, waited for a CPU, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.long_overlap_s IS 'overlap_s of the long waits, seconds';
+COMMENT ON COLUMN noisy_block_lock_probe.long_known_s IS 'known_s of the long waits, seconds';
 
 SELECT pg_catalog.pg_extension_config_dump('noisy_block_lock_probe', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_block_probes', '');

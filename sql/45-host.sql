@@ -40,18 +40,6 @@ COMMENT ON COLUMN noisy_host.virtualisation IS 'hypervisor or container; NULL: n
 COMMENT ON COLUMN noisy_host.load_1min IS 'tasks that run, or wait for a CPU or a disk, mean of the last minute';
 COMMENT ON COLUMN noisy_host.block_size_bytes IS 'block size of this server';
 
-CREATE FUNCTION noisy_lock_probe(
-    duration      interval  DEFAULT '5 s',
-    workers       int       DEFAULT 4,
-    hold_us       float8    DEFAULT 50,
-    wait          boolean   DEFAULT true
-) RETURNS bigint
-AS 'MODULE_PATHNAME', 'nn_noisy_lock_probe'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
-REVOKE ALL ON FUNCTION noisy_lock_probe(interval, int, float8, boolean) FROM PUBLIC;
-COMMENT ON FUNCTION noisy_lock_probe(interval, int, float8, boolean)
-    IS 'have workers contend for a lock of their own, without noise; the result is in the view noisy_lock_probe; returns the id of the run';
-
 CREATE FUNCTION noisy_capability_list(OUT source text, OUT available boolean, OUT fallback text, OUT reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'nn_sql_capabilities'

@@ -134,44 +134,6 @@ COMMENT ON COLUMN noisy_probes.median_change_pct IS 'inflation of the median, pe
 COMMENT ON COLUMN noisy_probes.p90_change_pct IS 'inflation of the 90th percentile, percent';
 COMMENT ON COLUMN noisy_probes.note IS 'why something is NULL';
 
-CREATE VIEW noisy_lock_probe AS
-    SELECT g.run_id, g.clients, g.level, g.blocks, g.workers, g.hold_us, g.acquisitions,
-           g.h[1] AS hold_p50_ms, g.h[2] AS hold_p99_ms, g.w[1] AS wait_p50_ms, g.w[2] AS wait_p99_ms, g.wait_max_ms, g.long_waits,
-           100 * g.holder_on_cpu_s / nullif(g.wait_s, 0) AS holder_on_cpu_pct,
-           100 * g.holder_off_cpu_s / nullif(g.wait_s, 0) AS holder_off_cpu_pct,
-           100 * g.waiter_run_queue_s / nullif(g.wait_s, 0) AS waiter_run_queue_pct,
-           100 * g.rest_s / nullif(g.wait_s, 0) AS rest_pct, 100 * g.overlap_s / nullif(g.wait_s, 0) AS overlap_pct
-    FROM (SELECT b.run_id, b.clients, b.level, count(*) AS blocks, max(p.workers) AS workers, max(p.hold_us) AS hold_us,
-                 sum(p.acquisitions)::bigint AS acquisitions, sum(p.long_waits)::bigint AS long_waits,
-                 noisy_percentile(noisy_merge(p.hold), '{0.5,0.99}'::float8[]) AS h,
-                 noisy_percentile(noisy_merge(p.wait), '{0.5,0.99}'::float8[]) AS w,
-                 noisy_max(noisy_merge(p.wait)) AS wait_max_ms, sum(p.wait_s) AS wait_s,
-                 sum(p.holder_on_cpu_s) AS holder_on_cpu_s, sum(p.holder_off_cpu_s) AS holder_off_cpu_s,
-                 sum(p.waiter_run_queue_s) AS waiter_run_queue_s, sum(p.rest_s) AS rest_s, sum(p.overlap_s) AS overlap_s
-          FROM noisy_blocks b
-          JOIN noisy_block_lock_probe p ON p.run_id = b.run_id AND p.block = b.block
-          WHERE b.accepted
-          GROUP BY b.run_id, b.clients, b.level) AS g;
-COMMENT ON VIEW noisy_lock_probe IS 'a lightweight lock of our own, taken by several workers at once: how long they waited, and whether because its holder was kept from a CPU; of runs with the option lock_probe, and of noisy_lock_probe()';
-COMMENT ON COLUMN noisy_lock_probe.run_id IS 'run';
-COMMENT ON COLUMN noisy_lock_probe.clients IS 'clients of the workload; 0: none';
-COMMENT ON COLUMN noisy_lock_probe.level IS 'noise dose asked for, percent; 0 is the baseline';
-COMMENT ON COLUMN noisy_lock_probe.blocks IS 'accepted blocks';
-COMMENT ON COLUMN noisy_lock_probe.workers IS 'workers that contend for the lock';
-COMMENT ON COLUMN noisy_lock_probe.hold_us IS 'CPU time for which each of them holds it, microseconds';
-COMMENT ON COLUMN noisy_lock_probe.acquisitions IS 'times that one had it';
-COMMENT ON COLUMN noisy_lock_probe.hold_p50_ms IS 'median of the time that it was held, ms';
-COMMENT ON COLUMN noisy_lock_probe.hold_p99_ms IS '99th percentile of it, ms';
-COMMENT ON COLUMN noisy_lock_probe.wait_p50_ms IS 'median of the waits, ms';
-COMMENT ON COLUMN noisy_lock_probe.wait_p99_ms IS '99th percentile of them, ms';
-COMMENT ON COLUMN noisy_lock_probe.wait_max_ms IS 'longest wait, ms';
-COMMENT ON COLUMN noisy_lock_probe.long_waits IS 'waits of more than a millisecond';
-COMMENT ON COLUMN noisy_lock_probe.holder_on_cpu_pct IS 'share of all time waited in which others held the lock and were on a CPU, percent';
-COMMENT ON COLUMN noisy_lock_probe.holder_off_cpu_pct IS 'share in which others held it and were kept from a CPU: preemption of the holder, percent';
-COMMENT ON COLUMN noisy_lock_probe.waiter_run_queue_pct IS 'share in which the waiter itself waited for a CPU, percent; NULL: the kernel keeps no account';
-COMMENT ON COLUMN noisy_lock_probe.rest_pct IS 'the rest: wake-ups, and the lock''s own code, percent';
-COMMENT ON COLUMN noisy_lock_probe.overlap_pct IS 'time in which a waiter queued for a CPU while others held the lock, percent of the waits: it is in waiter_run_queue_pct alone';
-
 -- Why, in words
 
 CREATE FUNCTION noisy_report_cause(component text, delta float8) RETURNS text
@@ -226,6 +188,6 @@ $$;
 COMMENT ON FUNCTION noisy_report_why(bigint)
     IS 'section of noisy_report(): the causes of what changed by more than 5 %, with their shares; NULL: nothing did, or nothing is known';
 
-GRANT SELECT ON noisy_lwlocks, noisy_attribution, noisy_probes, noisy_lock_probe TO pg_monitor;
+GRANT SELECT ON noisy_lwlocks, noisy_attribution, noisy_probes TO pg_monitor;
 REVOKE ALL ON FUNCTION noisy_report_why(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION noisy_report_why(bigint) TO pg_monitor;

@@ -550,6 +550,7 @@ BEGIN
         @extschema@.noisy_report_open_loop(run),
         @extschema@.noisy_report_impact(run),
         @extschema@.noisy_report_why(run),
+        @extschema@.noisy_report_lock_probe(run),
         @extschema@.noisy_report_dose(run),
         @extschema@.noisy_report_waits(run),
         @extschema@.noisy_report_server(run),

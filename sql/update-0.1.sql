@@ -11,6 +11,7 @@
 -- include 66-sanity.sql
 -- include 67-open-loop.sql
 -- include 68-attribution.sql
+-- include 68-lock-probe.sql
 -- include 69-checkpoints.sql
 -- include 69-compare.sql
 -- include 70-report.sql

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_noisyneighbor.c
- *	  Module entry: defines the settings, and nothing else.
+ *	  Module entry: defines the settings, and asks for what only a preloaded library gets.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,6 +10,7 @@
 #include "fmgr.h"
 
 #include "server/settings.h"
+#include "server/tranche.h"
 
 PG_MODULE_MAGIC;
 
@@ -19,4 +20,5 @@ void
 _PG_init(void)
 {
 	nn_settings_define();
+	nn_tranche_request();
 }

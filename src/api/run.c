@@ -27,7 +27,6 @@
 PG_FUNCTION_INFO_V1(nn_noisy_run);
 PG_FUNCTION_INFO_V1(nn_noisy_start);
 PG_FUNCTION_INFO_V1(nn_noisy_load);
-PG_FUNCTION_INFO_V1(nn_noisy_lock_probe);
 PG_FUNCTION_INFO_V1(nn_noisy_wait);
 PG_FUNCTION_INFO_V1(nn_noisy_stop);
 PG_FUNCTION_INFO_V1(nn_noisy_live_run);
@@ -120,39 +119,6 @@ nn_noisy_load(PG_FUNCTION_ARGS)
 	args.repeats = 1;
 	args.options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
 	args.wait = PG_ARGISNULL(4) || PG_GETARG_BOOL(4);
-	PG_RETURN_INT64(nn_launch(&args, fcinfo));
-}
-
-/* noisy_lock_probe(duration, workers, hold_us, wait) RETURNS bigint: a run of one block, without noise */
-Datum
-nn_noisy_lock_probe(PG_FUNCTION_ARGS)
-{
-	NnRunArgs	args;
-	Datum		level = DirectFunctionCall1(int4_numeric, Int32GetDatum(0));
-	Interval	warmup = {.time = USECS_PER_SEC / 4};
-	double		hold_us;
-	char	   *options;
-
-	memset(&args, 0, sizeof(args));
-	args.function = fcinfo->flinfo->fn_oid;
-	args.noise_only = true;
-	args.noise = construct_empty_array(TEXTOID);
-	args.levels = construct_array(&level, 1, NUMERICOID, -1, false, TYPALIGN_INT);
-	args.noise_options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
-	args.duration = PG_ARGISNULL(0) ? NULL : PG_GETARG_INTERVAL_P(0);
-	args.warmup = &warmup;
-	args.repeats = 1;
-	if (PG_ARGISNULL(2))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("argument \"%s\" must not be null", "hold_us")));
-	hold_us = PG_GETARG_FLOAT8(2);
-	options = psprintf("{\"probes\": false, \"lock_probe\": {\"workers\": %d, \"hold_us\": %s}}",
-					   required_int_arg(fcinfo, 1, "workers"),
-					   isfinite(hold_us) ?
-					   DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(hold_us))) : "-1");
-	args.options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(options)));
-	args.wait = PG_ARGISNULL(3) || PG_GETARG_BOOL(3);
 	PG_RETURN_INT64(nn_launch(&args, fcinfo));
 }
 

@@ -241,12 +241,12 @@ conductor_lives(BackgroundWorkerHandle *handle, int pid)
 
 /*
  * Sleep until the run's state is "state" or later.  Returns the state.  until is NN_RUN_RUNNING
- * for the begin of the run and NN_RUN_COMPLETED for its end.
+ * for the begin of the run and NN_RUN_COMPLETED for its end.  "in_query": tell nothing meanwhile, and keep the snapshot.
  */
 static NnRunState
-wait_for_state(NnShared *shared, NnRunState until, BackgroundWorkerHandle *handle, int pid)
+wait_for_state(NnShared *shared, NnRunState until, BackgroundWorkerHandle *handle, int pid, bool in_query)
 {
-	bool		to_the_end = until > NN_RUN_RUNNING;
+	bool		to_the_end = until > NN_RUN_RUNNING && !in_query;
 	Told		told = {0};
 
 	if (to_the_end)
@@ -402,14 +402,14 @@ nn_launch(const NnRunArgs *args, FunctionCallInfo fcinfo)
 				 errmsg("recovery is in progress"),
 				 errdetail("A standby cannot keep the results of a run."),
 				 errhint("Run it on the primary, and use \"conninfo\" to drive this server.")));
-	if (args->wait)
+	if (args->wait && args->see == NULL)
 		refuse_unless_plain_select(fcinfo);
 	refuse_if_busy();
 	nn_request_build(args, &plan);
 
 	shared = start_conductor(args, &plan, &segment, &handle);
 	on_dsm_detach(segment, caller_gone, PointerGetDatum(shared));
-	state = wait_for_state(shared, NN_RUN_RUNNING, handle, 0);
+	state = wait_for_state(shared, NN_RUN_RUNNING, handle, 0, false);
 	run_id = shared->run_id;	/* 0: ended before it began */
 	if (state == NN_RUN_FAILED || state == NN_RUN_ABORTED)
 	{
@@ -432,9 +432,12 @@ nn_launch(const NnRunArgs *args, FunctionCallInfo fcinfo)
 		return run_id;
 	}
 
-	state = wait_for_state(shared, NN_RUN_COMPLETED, handle, 0);
+	state = wait_for_state(shared, NN_RUN_COMPLETED, handle, 0, args->see != NULL);
 	(void) WaitForBackgroundWorkerShutdown(handle);
-	give_up_xmin();
+	if (args->see == NULL)
+		give_up_xmin();
+	else if (state == NN_RUN_COMPLETED)
+		args->see(shared, args->see_arg);
 	if (state == NN_RUN_FAILED || state == NN_RUN_ABORTED || state == NN_RUN_CANCELLED)
 		raise_failure(shared, state, run_id);	/* not we have cancelled it */
 	if (state != NN_RUN_COMPLETED)
@@ -474,7 +477,7 @@ nn_wait_for_run(Oid schema, int64 run_id)
 	shared = nn_attach_live_run(&segment, &pid);
 	if (shared != NULL && shared->run_id == run_id)
 	{
-		state = wait_for_state(shared, NN_RUN_COMPLETED, NULL, pid);
+		state = wait_for_state(shared, NN_RUN_COMPLETED, NULL, pid, false);
 		while (conductor_lives(NULL, pid))	/* until its locks and slots are
 											 * free */
 		{

@@ -243,9 +243,10 @@ describe_request(const NnRunArgs *args, const NnRunPlan *plan, const int32 *clie
 	if (request->has_workload)
 		append_options(&buf, request);
 	if (request->lock_probe_workers > 0)
-		appendStringInfo(&buf, "\"lock_probe\": {\"workers\": %d, \"hold_us\": %s}, ",
+		appendStringInfo(&buf, "\"lock_probe\": {\"workers\": %d, \"hold_us\": %s, \"pause_us\": %s}, ",
 						 request->lock_probe_workers,
-						 json_number((double) request->lock_probe_hold_ns / NN_NS_PER_US));
+						 json_number((double) request->lock_probe_hold_ns / NN_NS_PER_US),
+						 json_number((double) (request->lock_probe_period_ns - request->lock_probe_hold_ns) / NN_NS_PER_US));
 	appendStringInfo(&buf, "\"sample_interval_ms\": %d, \"probes\": %s, \"tail\": %s}",
 					 request->sample_interval_ms, request->probes ? "true" : "false",
 					 request->tail ? "true" : "false");

@@ -35,6 +35,14 @@ typedef struct NnRunArgs
 	char	   *label;
 	Jsonb	   *options;
 	bool		wait;
+
+	/*
+	 * Called with what a run has left when it is completed, while it can
+	 * still be read.  Who waits with this waits anywhere in a query, and
+	 * keeps its snapshot.
+	 */
+	void		(*see) (NnShared *shared, void *arg);
+	void	   *see_arg;
 } NnRunArgs;
 
 /* A request with what hangs on it, all in the current memory context. */

@@ -241,10 +241,23 @@ store_probes(const StoreContext *context, NnShared *shared, int64 run_id, const 
 }
 
 static void
+add_lock_wait(StoreArgs *args, const NnLockWait *wait)
+{
+	add_float(args, wait->wait_ns / NN_NS_PER_S);
+	add_float(args, wait->holder_on_ns / NN_NS_PER_S);
+	add_float(args, wait->holder_off_ns / NN_NS_PER_S);
+	add_float(args, wait->run_queue_ns / NN_NS_PER_S);
+	add_float(args, wait->rest_ns / NN_NS_PER_S);
+	add_float(args, wait->heir_ns / NN_NS_PER_S);
+	add_float(args, wait->overlap_ns / NN_NS_PER_S);
+	add_float(args, wait->known_ns / NN_NS_PER_S);
+}
+
+static void
 store_lock_probe(const StoreContext *context, NnShared *shared, int64 run_id,
 				 const NnPlanBlock *block)
 {
-	NnLockProbeResult *result = palloc(sizeof(NnLockProbeResult));
+	NnLockProbeResult *result;
 	Oid			histogram_type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 												 CStringGetDatum("noisy_histogram"),
 												 ObjectIdGetDatum(shared->request.schema_oid));
@@ -252,27 +265,27 @@ store_lock_probe(const StoreContext *context, NnShared *shared, int64 run_id,
 
 	if (shared->request.lock_probe_workers == 0)
 		return;
+	result = palloc(sizeof(NnLockProbeResult));
 	nn_lock_probe_collect(shared, result);
 	add_int(&args, run_id);
 	add_int(&args, block->block);
 	add_int(&args, shared->request.lock_probe_workers);
 	add_float(&args, (double) shared->request.lock_probe_hold_ns / NN_NS_PER_US);
+	add_float(&args, (double) (shared->request.lock_probe_period_ns - shared->request.lock_probe_hold_ns) / NN_NS_PER_US);
 	add_int(&args, (int64) result->acquisitions);
 	add_int(&args, (int64) result->long_waits);
 	add_arg(&args, histogram_type, nn_histogram_to_datum(&result->hold), false);
 	add_arg(&args, histogram_type, nn_histogram_to_datum(&result->wait), false);
-	add_float(&args, result->wait_s);
-	add_float(&args, result->holder_on_s);
-	add_float(&args, result->holder_off_s);
-	add_float(&args, result->run_queue_s);
-	add_float(&args, result->rest_s);
-	add_float(&args, result->overlap_s);
+	add_lock_wait(&args, &result->waits);
+	add_lock_wait(&args, &result->longs);
 	execute(context,
-			"INSERT INTO %s.noisy_block_lock_probe (run_id, block, workers, hold_us, acquisitions,"
+			"INSERT INTO %s.noisy_block_lock_probe (run_id, block, workers, hold_us, pause_us, acquisitions,"
 			" long_waits, hold, wait, wait_s, holder_on_cpu_s, holder_off_cpu_s, waiter_run_queue_s,"
-			" rest_s, overlap_s)"
-			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)", &args,
-			SPI_OK_INSERT);
+			" rest_s, next_in_line_s, overlap_s, known_s, long_wait_s, long_holder_on_cpu_s,"
+			" long_holder_off_cpu_s, long_waiter_run_queue_s, long_rest_s, long_next_in_line_s,"
+			" long_overlap_s, long_known_s)"
+			" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"
+			" $19, $20, $21, $22, $23, $24, $25)", &args, SPI_OK_INSERT);
 }
 
 /* --- budget of the latency --- */

@@ -7,9 +7,12 @@
  * measured there.  Here it can: the lock is one of our own tranche in the run's segment, and its holder keeps an
  * account of the time that it is held on a CPU and without one (core/lock_wait.h).
  *
- * All workers come at the same time, every PERIODS hold times, and take the lock one after the other.  A hold is a
- * fixed amount of CPU time, during which the account is brought up to date all the time.  So with K workers
- * the lock is held for K / PERIODS of the time, and they use as much of a CPU.
+ * All workers come on the same ticks of the clock and take the lock one after the other; who is late comes on the next
+ * tick.  A hold is a fixed amount of CPU time, during which the account is brought up to date all the time.  So K workers
+ * use K * hold / period of a CPU, and some microseconds more for each turn.
+ *
+ * A worker can't be interrupted while it waits for the lock or holds it: until whoever holds it has had its CPU time.  It looks
+ * for a stop before each turn.  Who is terminated gives the lock back first; who is killed takes the server with it.
  *
  * Locks: the LWLock of the probe; nothing else is called while it is held.  The account has one writer, its holder; a
  * counter that is odd while it writes lets others read it whole.  Each worker has a result of its own.
@@ -19,6 +22,9 @@
 #include "postgres.h"
 
 #include <math.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "miscadmin.h"
 #include "storage/lwlock.h"
@@ -30,36 +36,31 @@
 #include "sample/lock_probe.h"
 #include "server/worker.h"
 
-#define PERIODS			64
-#define MIN_PERIOD_NS	(2 * NN_NS_PER_MS)
 #define CLOCK_SLEEP_NS	(2 * NN_NS_PER_MS)
 #define LONG_WAIT_NS	NN_NS_PER_MS
 #define MAX_READS		1000
-
-/* A holder's own clocks. */
-typedef struct Holder
-{
-	uint64		wall_ns;		/* at the last entry in the account */
-	uint64		cpu_ns;
-	uint64		on_ns;			/* the account */
-	uint64		off_ns;
-} Holder;
+#define AT_ONCE_NS		(20 * NN_NS_PER_US)
+#define LOOK_NS			(100 * NN_NS_PER_MS)
+#define TIMER_SLACK_NS	1000
 
 static void
-write_account(NnLockProbe *lock, const Holder *holder, uint64 until_ns)
+write_account(NnLockProbe *lock, const NnLockAccount *account)
 {
 	uint32		version = pg_atomic_read_u32(&lock->version);
 
 	pg_atomic_write_u32(&lock->version, version + 1);
 	pg_write_barrier();
-	pg_atomic_write_u64(&lock->on_ns, holder->on_ns);
-	pg_atomic_write_u64(&lock->off_ns, holder->off_ns);
-	pg_atomic_write_u64(&lock->until_ns, until_ns);
+	pg_atomic_write_u64(&lock->on_ns, account->on_ns);
+	pg_atomic_write_u64(&lock->off_ns, account->off_ns);
+	pg_atomic_write_u64(&lock->free_ns, account->free_ns);
+	pg_atomic_write_u64(&lock->heir_ns, account->heir_ns);
+	pg_atomic_write_u64(&lock->until_ns, account->until_ns);
+	pg_atomic_write_u32(&lock->held, account->held);
 	pg_write_barrier();
 	pg_atomic_write_u32(&lock->version, version + 2);
 }
 
-/* A holder may be preempted between the two: then what is read is old or new by a few microseconds. */
+/* A holder may be preempted while it writes: then what is read is old or new by a few microseconds. */
 static void
 read_account(NnLockProbe *lock, NnLockAccount *account)
 {
@@ -72,45 +73,40 @@ read_account(NnLockProbe *lock, NnLockAccount *account)
 		pg_read_barrier();
 		account->on_ns = pg_atomic_read_u64(&lock->on_ns);
 		account->off_ns = pg_atomic_read_u64(&lock->off_ns);
+		account->free_ns = pg_atomic_read_u64(&lock->free_ns);
+		account->heir_ns = pg_atomic_read_u64(&lock->heir_ns);
 		account->until_ns = pg_atomic_read_u64(&lock->until_ns);
+		account->held = pg_atomic_read_u32(&lock->held) != 0;
 		pg_read_barrier();
 	} while ((version % 2 != 0 || version != pg_atomic_read_u32(&lock->version)) &&
 			 ++reads < MAX_READS);
 }
 
-/* Enter what has passed since the last entry. */
+/*
+ * Hold the lock for a while of CPU time, and enter how that passes.  We have had it from account->until_ns on, when our
+ * own CPU time was cpu_ns.  The last entry is a fresh one: the scheduler likes to take the CPU at the end of the system call
+ * in the loop.
+ */
 static void
-enter_time(NnLockProbe *lock, Holder *holder)
+hold(NnLockProbe *lock, NnLockAccount *account, uint64 cpu_ns)
 {
-	uint64		wall_ns = nn_now_ns();
-	uint64		cpu_ns = nn_thread_cpu_ns();
-	uint64		wall = wall_ns - holder->wall_ns;
-	uint64		cpu = Min(cpu_ns - holder->cpu_ns, wall);
+	uint64		until_cpu_ns = cpu_ns + lock->hold_ns;
 
-	holder->on_ns += cpu;
-	holder->off_ns += wall - cpu;
-	holder->wall_ns = wall_ns;
-	holder->cpu_ns = cpu_ns;
-	write_account(lock, holder, wall_ns);
-}
-
-/* Hold the lock, which we have, for a while of CPU time; how long it took. */
-static uint64
-hold(NnLockProbe *lock, uint64 since_ns, uint64 hold_ns)
-{
-	Holder		holder;
-	uint64		until_cpu_ns;
-
-	holder.wall_ns = since_ns;
-	holder.cpu_ns = nn_thread_cpu_ns();
-	holder.on_ns = pg_atomic_read_u64(&lock->on_ns);
-	holder.off_ns = pg_atomic_read_u64(&lock->off_ns);
-	until_cpu_ns = holder.cpu_ns + hold_ns;
 	do
-		enter_time(lock, &holder);
-	while (holder.cpu_ns < until_cpu_ns);
-	write_account(lock, &holder, 0);
-	return holder.wall_ns - since_ns;
+	{
+		uint64		now_ns = nn_now_ns();
+		uint64		now_cpu_ns = nn_thread_cpu_ns();
+		uint64		wall = now_ns - account->until_ns;
+		uint64		cpu = Min(now_cpu_ns - cpu_ns, wall);
+
+		account->on_ns += cpu;
+		account->off_ns += wall - cpu;
+		account->until_ns = now_ns;
+		cpu_ns = now_cpu_ns;
+		write_account(lock, account);
+	} while (cpu_ns < until_cpu_ns || nn_now_ns() - account->until_ns > NN_LOCK_FRESH_NS);
+	account->held = false;
+	write_account(lock, account);
 }
 
 static void
@@ -119,14 +115,12 @@ count(NnLockProbeResult *result, const NnLockWait *wait, uint64 held_ns)
 	result->acquisitions++;
 	nn_histogram_record(&result->hold, held_ns);
 	nn_histogram_record(&result->wait, (uint64) wait->wait_ns);
+	nn_lock_wait_add(&result->waits, wait);
 	if (wait->wait_ns > LONG_WAIT_NS)
+	{
 		result->long_waits++;
-	result->wait_s += wait->wait_ns / NN_NS_PER_S;
-	result->holder_on_s += wait->holder_on_ns / NN_NS_PER_S;
-	result->holder_off_s += wait->holder_off_ns / NN_NS_PER_S;
-	result->run_queue_s += wait->run_queue_ns / NN_NS_PER_S;
-	result->rest_s += wait->rest_ns / NN_NS_PER_S;
-	result->overlap_s += wait->overlap_ns / NN_NS_PER_S;
+		nn_lock_wait_add(&result->longs, wait);
+	}
 }
 
 /* Wait for the lock, hold it, give it back. */
@@ -134,29 +128,46 @@ static void
 take_lock(NnLockProbe *lock, NnLockProbeResult *result, int account_fd)
 {
 	NnLockAccount from;
-	NnLockAccount to;
+	NnLockAccount account;
 	NnSchedstat before;
 	NnSchedstat after;
 	NnLockWait	wait;
 	uint64		start_ns;
 	uint64		end_ns;
-	uint64		held_ns;
-	bool		known = nn_schedstat_reread(account_fd, &before);
+	uint64		end_cpu_ns;
+	bool		known;
+	int			reads = 0;
 
-	read_account(lock, &from);
-	start_ns = nn_now_ns();
+	/* If the CPU is taken from us in between, that was before the wait. */
+	do
+	{
+		uint64		since_ns = nn_now_ns();
+
+		known = nn_schedstat_reread(account_fd, &before);
+		read_account(lock, &from);
+		start_ns = nn_now_ns();
+		if (start_ns - since_ns <= AT_ONCE_NS)
+			break;
+	} while (++reads < MAX_READS);
 	LWLockAcquire(&lock->lock, LW_EXCLUSIVE);
 	end_ns = nn_now_ns();
-	read_account(lock, &to);
+	end_cpu_ns = nn_thread_cpu_ns();
+	read_account(lock, &account);
+	if (account.until_ns != 0 && end_ns > account.until_ns)
+		account.free_ns += end_ns - account.until_ns;
+	account.until_ns = end_ns;
+	account.held = true;
+	write_account(lock, &account);
+
 	known = nn_schedstat_reread(account_fd, &after) && known;
-	held_ns = hold(lock, end_ns, lock->hold_ns);
+	account.heir_ns += nn_lock_wait_divide(start_ns, end_ns, &from, &account,
+										   known ? after.run_delay_ns - before.run_delay_ns : 0, &wait);
+	hold(lock, &account, end_cpu_ns);
 	LWLockRelease(&lock->lock);
 
-	nn_lock_wait_divide(start_ns, end_ns, &from, &to,
-						known ? after.run_delay_ns - before.run_delay_ns : 0, &wait);
 	if (!known)
-		wait.run_queue_ns = wait.rest_ns = NAN;
-	count(result, &wait, held_ns);
+		wait.run_queue_ns = wait.rest_ns = wait.heir_ns = NAN;
+	count(result, &wait, account.until_ns - end_ns);
 }
 
 /* Sleep until then.  False: the run is to stop. */
@@ -182,9 +193,9 @@ run_block(NnWorker *worker, int account_fd, NnRandom *random)
 	NnShared   *shared = worker->shared;
 	NnLockProbe *lock = nn_shared_lock_probe(shared);
 	NnLockProbeResult *result = &lock->results[worker->slot->index];
-	uint64		period_ns = Max(PERIODS * lock->hold_ns, MIN_PERIOD_NS);
-	uint64		next_ns = shared->order.measure_ns;
-	uint64		look_ns = next_ns;
+	uint64		start_ns = shared->order.measure_ns;
+	uint64		next_ns = start_ns;
+	uint64		look_ns = start_ns;
 
 	memset(result, 0, sizeof(*result));
 	nn_histogram_reset(&result->hold);
@@ -192,21 +203,29 @@ run_block(NnWorker *worker, int account_fd, NnRandom *random)
 	nn_worker_activity(worker, "probing a lock, block %d", shared->order.block);
 	while (next_ns < shared->order.end_ns)
 	{
+		/* not always the same one first */
 		if (!wait_until(worker, next_ns + (uint64) (nn_random_double(random) * lock->hold_ns)))
 			return false;
 		if (nn_now_ns() >= look_ns)
 		{
 			if (!nn_worker_wait(worker, look_ns))
 				return false;
-			look_ns = nn_now_ns() + 100 * NN_NS_PER_MS;
+			look_ns = nn_now_ns() + LOOK_NS;
 		}
 		take_lock(lock, result, account_fd);
-		next_ns = Max(next_ns + period_ns,
-					  shared->order.measure_ns +
-					  (nn_now_ns() - shared->order.measure_ns) / period_ns * period_ns);
+		next_ns = start_ns + ((nn_now_ns() - start_ns) / lock->period_ns + 1) * lock->period_ns;
 	}
 	nn_worker_activity(worker, "waiting");
 	return wait_until(worker, shared->order.end_ns);
+}
+
+/* By default a sleeper is woken some 50 us late, and workers would not meet. */
+static void
+wake_in_time(void)
+{
+#ifdef PR_SET_TIMERSLACK
+	(void) prctl(PR_SET_TIMERSLACK, (unsigned long) TIMER_SLACK_NS, 0UL, 0UL, 0UL);
+#endif
 }
 
 void
@@ -219,7 +238,7 @@ nn_lock_probe_main(Datum main_arg)
 	bool		going = true;
 
 	nn_worker_start(&worker, main_arg);
-	LWLockRegisterTranche(nn_shared_lock_probe(worker.shared)->lock.tranche, NN_LOCK_PROBE_TRANCHE);
+	wake_in_time();
 	strlcpy(own.proc, NN_HOST_PROC, sizeof(own.proc));
 	strlcpy(own.sys, NN_HOST_SYS, sizeof(own.sys));
 	account_fd = nn_schedstat_open(&own, MyProcPid);
@@ -248,12 +267,8 @@ nn_lock_probe_collect(NnShared *shared, NnLockProbeResult *sum)
 
 		sum->acquisitions += result->acquisitions;
 		sum->long_waits += result->long_waits;
-		sum->wait_s += result->wait_s;
-		sum->holder_on_s += result->holder_on_s;
-		sum->holder_off_s += result->holder_off_s;
-		sum->run_queue_s += result->run_queue_s;
-		sum->rest_s += result->rest_s;
-		sum->overlap_s += result->overlap_s;
+		nn_lock_wait_add(&sum->waits, &result->waits);
+		nn_lock_wait_add(&sum->longs, &result->longs);
 		nn_histogram_merge(&sum->hold, &result->hold);
 		nn_histogram_merge(&sum->wait, &result->wait);
 	}

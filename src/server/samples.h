@@ -16,6 +16,7 @@
 
 #include "core/attribution.h"
 #include "core/histogram.h"
+#include "core/lock_wait.h"
 #include "host/cpu.h"
 #include "host/host.h"
 
@@ -23,7 +24,6 @@
 #define NN_MAX_BACKEND_TYPES 64
 #define NN_MAX_BANDS		64	/* checkpoints that are kept until a block ends */
 #define NN_MAX_LOCK_WORKERS	32
-#define NN_LOCK_PROBE_TRANCHE "noisy_lock_probe"
 
 /* CPU of the host in one second or in a whole block; percent of the host's CPU time. NaN: not measured. */
 typedef struct NnHostUsage
@@ -188,13 +188,9 @@ typedef struct NnLockProbeResult
 {
 	uint64		acquisitions;
 	uint64		long_waits;		/* over a millisecond */
-	double		wait_s;			/* sum of the next four; these are NaN where
-								 * the kernel keeps no account */
-	double		holder_on_s;
-	double		holder_off_s;
-	double		run_queue_s;
-	double		rest_s;
-	double		overlap_s;		/* see core/lock_wait.h */
+	NnLockWait	waits;			/* sums of all; parts are NaN where the kernel
+								 * keeps no account */
+	NnLockWait	longs;			/* of the long ones */
 	NnHistogram hold;
 	NnHistogram wait;
 } NnLockProbeResult;
@@ -202,14 +198,20 @@ typedef struct NnLockProbeResult
 /* A lock of our own and the account of its holders, see sample/lock_probe.c. */
 typedef struct NnLockProbe
 {
-	uint64		hold_ns;		/* immutable */
+	/* immutable */
+	uint64		hold_ns;
+	uint64		period_ns;
+
 	LWLock		lock;
 
-	/* written by the holder */
+	/* written by the holder; NnLockAccount says what they are */
 	pg_atomic_uint32 version;	/* odd while it writes */
 	pg_atomic_uint64 on_ns;
 	pg_atomic_uint64 off_ns;
-	pg_atomic_uint64 until_ns;	/* 0: the lock is free */
+	pg_atomic_uint64 free_ns;
+	pg_atomic_uint64 heir_ns;
+	pg_atomic_uint64 until_ns;
+	pg_atomic_uint32 held;
 
 	NnLockProbeResult results[FLEXIBLE_ARRAY_MEMBER];	/* by worker, its own */
 } NnLockProbe;

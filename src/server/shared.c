@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "server/shared.h"
+#include "server/tranche.h"
 
 #define NN_SHARED_MAGIC		0x6e6f6973	/* "nois" */
 
@@ -88,11 +89,15 @@ init_lock_probe(NnShared *shared)
 	NnLockProbe *lock = nn_shared_lock_probe(shared);
 
 	lock->hold_ns = shared->request.lock_probe_hold_ns;
-	LWLockInitialize(&lock->lock, LWLockNewTrancheId());
+	lock->period_ns = shared->request.lock_probe_period_ns;
+	LWLockInitialize(&lock->lock, nn_tranche_obtain());
 	pg_atomic_init_u32(&lock->version, 0);
 	pg_atomic_init_u64(&lock->on_ns, 0);
 	pg_atomic_init_u64(&lock->off_ns, 0);
+	pg_atomic_init_u64(&lock->free_ns, 0);
+	pg_atomic_init_u64(&lock->heir_ns, 0);
 	pg_atomic_init_u64(&lock->until_ns, 0);
+	pg_atomic_init_u32(&lock->held, 0);
 }
 
 /* Workers stand in this order: noise, workload, lock probe, sample. */
@@ -218,6 +223,8 @@ nn_shared_attach(dsm_handle handle, dsm_segment **segment)
 		*segment = NULL;
 		return NULL;
 	}
+	if (shared->request.lock_probe_workers > 0)
+		nn_tranche_learn(nn_shared_lock_probe(shared)->lock.tranche);
 	return shared;
 }
 

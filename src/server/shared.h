@@ -143,6 +143,8 @@ typedef struct NnRequest
 	bool		tail;			/* follow the transactions of one client */
 	int			lock_probe_workers; /* 0: no lock probe */
 	uint64		lock_probe_hold_ns;
+	uint64		lock_probe_period_ns;	/* from one turn of a worker to its
+										 * next */
 	int			n_stressors;
 	NnStressorSpec stressors[NN_MAX_STRESSORS];
 	int			n_blocks;		/* of the plan */

@@ -33,7 +33,7 @@ BEGIN
     END IF;
     FOR i IN 1 .. n LOOP
         parts[i] := to_jsonb(pg_temp.pick(ARRAY['cpu', 'memory', 'cache', 'workers', 'bytes', 'seed', 'settle', 'checkpoint',
-            'sample_interval', 'scale', 'guard', 'tail', 'probes', 'lock_probe', 'hold_us', 'max_repeats', 'max_blocks', 'until', 'abort_slo_ms', '', 'CPU', E'\x01', repeat('k', floor(random() * 2000)::int)]))::text || ':' || parts[i];
+            'sample_interval', 'scale', 'guard', 'tail', 'probes', 'lock_probe', 'hold_us', 'pause_us', 'max_repeats', 'max_blocks', 'until', 'abort_slo_ms', '', 'CPU', E'\x01', repeat('k', floor(random() * 2000)::int)]))::text || ':' || parts[i];
     END LOOP;
     RETURN '{' || array_to_string(parts, ',') || '}';
 END

@@ -148,6 +148,8 @@ SELECT pg_temp.run($$options => '{"lock_probe": {"workers": 1}}'$$);
 SELECT pg_temp.run($$options => '{"lock_probe": {"workers": 2.5}}'$$);
 SELECT pg_temp.run($$options => '{"lock_probe": {"hold_us": 0.5}}'$$);
 SELECT pg_temp.run($$options => '{"lock_probe": {"hold_us": "long"}}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": {"pause_us": -1}}'$$);
+SELECT pg_temp.run($$options => '{"lock_probe": {"pause_us": 2e6}}'$$);
 SELECT pg_temp.run($$options => '{"settle": -1}'$$);
 SELECT pg_temp.run($$options => '{"settle": "2 min"}'$$);
 SELECT pg_temp.run($$options => '{"scale": 10}'$$);
@@ -196,14 +198,22 @@ SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"workers": 1
 SELECT pg_temp.refused($$noisy_load('{disk}', 10, '1 s', '{"disk": {"fsyncs": 1}}', wait => false)$$);
 SELECT pg_temp.refused($$noisy_load('{switch}', 10, '1 s', '{"switch": {"bytes": "1MB"}}', wait => false)$$);
 
--- noisy_lock_probe
-SELECT pg_temp.refused($$noisy_lock_probe(NULL, wait => false)$$);
-SELECT pg_temp.refused($$noisy_lock_probe('0 s', wait => false)$$);
-SELECT pg_temp.refused($$noisy_lock_probe('1 s', NULL, wait => false)$$);
-SELECT pg_temp.refused($$noisy_lock_probe('1 s', 33, wait => false)$$);
-SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, NULL, wait => false)$$);
-SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 'NaN', wait => false)$$);
-SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 20000, wait => false)$$);
+-- noisy_lock_probe, which is a function and a view
+SELECT pg_temp.refused($$noisy_lock_probe(NULL)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('0 s')$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', NULL)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 1)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 33)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, NULL)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 'NaN')$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 20000)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 50, NULL)$$);
+SELECT pg_temp.refused($$noisy_lock_probe('1 s', 4, 50, -0.001)$$);
+SELECT count(*), count(noisy_lock_probe), count(noisy_lock_probe.run_id) FROM noisy_lock_probe;
+SELECT string_agg(a.attname, ' ' ORDER BY a.attnum) AS columns_of_the_view_alone
+FROM pg_attribute a
+WHERE a.attrelid = 'noisy_lock_probe'::regclass AND a.attname <> ALL (
+    SELECT unnest(p.proargnames) FROM pg_proc p WHERE p.oid = 'noisy_lock_probe(interval, int, float8, float8)'::regprocedure);
 
 -- noisy_workload_init
 SELECT pg_temp.refused($$noisy_workload_init(NULL)$$);
