@@ -6,6 +6,7 @@
 -- include 36-timeline.sql
 -- include 36-checkpoints.sql
 -- include 45-host.sql
+-- include 46-calibration.sql
 -- include 60-views.sql
 -- include 65-sensitivity.sql
 -- include 66-sanity.sql

@@ -339,31 +339,6 @@ is_passing(int sqlerrcode)
 		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
-/* The database's and the role's settings must not reach our transactions. */
-static void
-fix_settings(void)
-{
-	static const char *const settings[][2] = {
-		{"search_path", "pg_catalog, pg_temp"},
-		{"default_transaction_read_only", "off"},
-		{"default_transaction_isolation", "read committed"},
-		{"default_transaction_deferrable", "off"},
-		{"statement_timeout", "0"},
-		{"lock_timeout", "10s"},	/* somebody may hold our rows for long */
-		{"synchronous_commit", "local"},	/* a standby that is gone must not
-											 * hold up a run */
-		{"idle_in_transaction_session_timeout", "0"},
-		{"transaction_timeout", "0"},	/* where there is one */
-		{"session_replication_role", "origin"},
-		{"row_security", "off"},
-		{"jit", "off"}
-	};
-
-	for (int i = 0; i < (int) lengthof(settings); i++)
-		if (GetConfigOption(settings[i][0], true, false) != NULL)
-			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
-}
-
 static void
 attach(Datum main_arg)
 {
@@ -439,7 +414,7 @@ nn_conductor_main(Datum main_arg)
 									ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(context);
 	environment = nn_environment_describe(&shared->request.root);
-	fix_settings();
+	nn_worker_fix_settings();
 	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
 
 	PG_TRY();

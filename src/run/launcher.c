@@ -20,7 +20,6 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "nodes/plannodes.h"
 #include "storage/latch.h"
@@ -34,11 +33,11 @@
 #include "core/clock.h"
 #include "run/launcher.h"
 #include "run/store.h"
+#include "server/busy.h"
 #include "server/text.h"
 #include "server/worker.h"
 
 #define NN_POLL_MS	250
-#define NN_ENDING_BOUND_NS	(5 * NN_NS_PER_S)
 
 /*
  * May the waiting function give up the snapshot that it was called under?
@@ -324,48 +323,6 @@ report_early_end(NnShared *shared, NnRunState state, int64 run_id)
 					failure.message[0] ? ": " : "", failure.message)));
 }
 
-/* Has a live run been told to end? */
-static bool
-is_ending(const NnLiveRun *live)
-{
-	dsm_segment *segment = NULL;
-	NnShared   *shared = OidIsValid(live->database_oid) ? nn_shared_attach(live->handle, &segment) : NULL;
-	bool		ending = shared != NULL && nn_shared_stop_reason(shared) != NN_STOP_NONE;
-
-	if (segment)
-		dsm_detach(segment);
-	return ending;
-}
-
-/* One load at a time.  A run that is about to end is waited for, so that the next one can follow it at once. */
-static void
-refuse_if_busy(void)
-{
-	uint64		bound_ns = nn_now_ns() + NN_ENDING_BOUND_NS;
-	NnLiveRun	live;
-	const char *where;
-
-	for (;;)
-	{
-		if (!nn_live_run_find(&live))
-			return;
-		if (nn_now_ns() > bound_ns || !is_ending(&live))
-			break;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20,
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
-	where = OidIsValid(live.database_oid) ? get_database_name(live.database_oid) : NULL;
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("another run is on in this cluster"),
-			 where ? errdetail("It is run %u in database \"%s\", conducted by process %d.",
-							   live.run_id_low, where, live.pid) :
-			 errdetail("Process %d is just starting it.", live.pid),
-			 errhint("Wait for its end, or stop it with noisy_stop() in its database.")));
-}
-
 /* Create the segment and register the conductor. */
 static NnShared *
 start_conductor(const NnRunArgs *args, const NnRunPlan *plan, dsm_segment **segment,
@@ -404,7 +361,7 @@ nn_launch(const NnRunArgs *args, FunctionCallInfo fcinfo)
 				 errhint("Run it on the primary, and use \"conninfo\" to drive this server.")));
 	if (args->wait && args->see == NULL)
 		refuse_unless_plain_select(fcinfo);
-	refuse_if_busy();
+	nn_refuse_if_busy();
 	nn_request_build(args, &plan);
 
 	shared = start_conductor(args, &plan, &segment, &handle);

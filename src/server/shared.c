@@ -26,6 +26,7 @@
  */
 #define NN_LOCK_CLAIM		0x4e4e
 #define NN_LOCK_RUN			0x4e52
+#define NN_LOCK_CALIBRATION	0x4e43
 
 static const char *const run_state_names[] = {
 	[NN_RUN_STARTING] = "starting",
@@ -275,6 +276,16 @@ nn_live_run_advertise(dsm_handle handle, int64 run_id)
 	(void) LockAcquire(&tag, ExclusiveLock, true, true);
 }
 
+/* The same for a calibration, which has no segment that others attach to. */
+void
+nn_live_calibration_advertise(int64 calibration_id)
+{
+	LOCKTAG		tag;
+
+	set_lock_tag(&tag, MyDatabaseId, 0, (uint32) calibration_id, NN_LOCK_CALIBRATION);
+	(void) LockAcquire(&tag, ExclusiveLock, true, true);
+}
+
 /*
  * Find the run that is on in this cluster.  False when there is none.
  */
@@ -302,6 +313,11 @@ nn_live_run_find(NnLiveRun *live)
 			live->database_oid = tag->locktag_field1;
 			live->handle = tag->locktag_field2;
 			live->run_id_low = tag->locktag_field3;
+		}
+		else if (tag->locktag_field4 == NN_LOCK_CALIBRATION)
+		{
+			live->calibration_database_oid = tag->locktag_field1;
+			live->calibration_id = tag->locktag_field3;
 		}
 	}
 	pfree(locks->locks);

@@ -437,11 +437,14 @@ typedef struct NnLiveRun
 	Oid			database_oid;	/* InvalidOid: it is just starting */
 	dsm_handle	handle;
 	uint32		run_id_low;		/* low 32 bits of the run's id */
+	Oid			calibration_database_oid;
+	uint32		calibration_id; /* low 32 bits; 0: it is none */
 } NnLiveRun;
 
 extern bool nn_live_run_find(NnLiveRun *live);
 extern bool nn_live_run_claim(void);	/* conductor: the cluster-wide lock;
 										 * false: another load is on */
 extern void nn_live_run_advertise(dsm_handle handle, int64 run_id);
+extern void nn_live_calibration_advertise(int64 calibration_id);
 
 #endif							/* NN_SHARED_H */

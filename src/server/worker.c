@@ -24,6 +24,7 @@
 #include "storage/procsignal.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
@@ -296,6 +297,30 @@ nn_worker_activity(NnWorker *worker, const char *fmt,...)
 	vsnprintf(text + len, sizeof(text) - len, fmt, args);
 	va_end(args);
 	pgstat_report_activity(STATE_RUNNING, text);
+}
+
+void
+nn_worker_fix_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", "pg_catalog, pg_temp"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_deferrable", "off"},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "10s"},	/* somebody may hold our rows for long */
+		{"synchronous_commit", "local"},	/* a standby that is gone must not
+											 * hold up a run */
+		{"idle_in_transaction_session_timeout", "0"},
+		{"transaction_timeout", "0"},	/* where there is one */
+		{"session_replication_role", "origin"},
+		{"row_security", "off"},
+		{"jit", "off"}
+	};
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		if (GetConfigOption(settings[i][0], true, false) != NULL)
+			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
 }
 
 int

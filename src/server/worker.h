@@ -97,6 +97,9 @@ extern void nn_worker_fail(NnWorker *worker, int sqlerrcode, const char *message
 /* Text of pg_stat_activity.query, with the run in front. */
 extern void nn_worker_activity(NnWorker *worker, const char *fmt,...) pg_attribute_printf(2, 3);
 
+/* For a worker with a database: its and the role's settings must not reach our transactions. */
+extern void nn_worker_fix_settings(void);
+
 /* Start a thread that blocks every signal. 0 or an errno. */
 extern int	nn_thread_start(pthread_t *thread, void *(*function) (void *), void *arg);
 
