@@ -14,7 +14,7 @@
  *	 foreign	CPU that others used > max(3 %, 2 * median of all blocks)
  *	 dose		achieved differs by more than 1 percentage point from the level; where the
  *				median of the level's blocks does so itself, the host cannot deliver, and a block is
- *				held against that median, by more than 1 point and a tenth of it
+ *				held against that median, by more than 1 point and a quarter of it
  *	 generator	the 99th percentile of the lag of an open loop's driver >
  *				max(1 ms, 2 * median of the level's blocks)
  *	 checkpoint	a dose and the baseline before or after it differ in whether a checkpoint
@@ -40,7 +40,7 @@
 #define NN_GUARD_FOREIGN_PCT	3.0
 #define NN_GUARD_FOREIGN_MEDIANS 2.0
 #define NN_GUARD_DOSE_PP		1.0
-#define NN_GUARD_DOSE_SHARE		0.1
+#define NN_GUARD_DOSE_SHARE		0.25
 #define NN_GUARD_LAG_MS			1.0
 #define NN_GUARD_LAG_MEDIANS	2.0
 #define NN_GUARD_MIN_BLOCKS		2	/* to compare foreign load */
