@@ -52,8 +52,7 @@ CREATE VIEW noisy_write_rates AS
            concat_ws(' ',
                CASE WHEN s.maxpages = 0 THEN 'bgwriter_lru_maxpages = 0 switches the background writer''s cleaning off.'
                     WHEN s.maxwritten_clean > 0 THEN
-                        format('The background writer stopped at bgwriter_lru_maxpages = %s in %s rounds.', s.maxpages,
-                               s.maxwritten_clean) END,
+                        format('The background writer was stopped by bgwriter_lru_maxpages = %s, see maxwritten_clean_per_s.', s.maxpages) END,
                CASE WHEN s.maxpages > 0 AND s.maxpages <> noisy_equivalent_maxpages(s.block_size_bytes)
                          AND s.block_size_bytes <> 8192 THEN
                         format('The setting is in pages: with blocks of %s bytes, %s allows as many bytes as the default of 100 does '

@@ -1,4 +1,5 @@
--- The report of a run as text for a terminal: at most 100 columns, ASCII but for what users have named.
+-- The report of a run as text for a terminal: at most 100 columns, ASCII but for what users have named
+-- and, where the client's encoding is UTF-8, the blocks of the timeline (72-report-pictures.sql).
 --
 -- noisy_report() puts sections together; each section is a function of its own that returns its lines, or
 -- NULL when it has nothing to say. They run as the caller and read what the caller may read. Numbers go through
@@ -368,7 +369,8 @@ AS $$
                          ORDER BY s.clients, s.level)) ||
            coalesce((SELECT E'\n' || string_agg(@extschema@.noisy_report_wrap(
                                 @extschema@.noisy_report_clean(n.note, 300), '  - ', '    '), E'\n' ORDER BY n.note)
-                     FROM (SELECT DISTINCT w.note FROM @extschema@.noisy_bgwriter w WHERE w.run_id = run AND w.note <> '') AS n), '')
+                     FROM (SELECT DISTINCT u.note FROM @extschema@.noisy_bgwriter w, unnest(string_to_array(w.note, '; ')) AS u (note)
+                           WHERE w.run_id = run) AS n), '')
     FROM (SELECT b.clients, b.level, count(*) AS blocks, sum(b.duration_s) AS seconds, sum(w.checkpoints_timed) AS timed,
                  sum(w.checkpoints_requested) AS requested, sum(w.checkpoints_done) AS done,
                  100 * avg(t.running_share) AS running_pct,
@@ -547,6 +549,7 @@ BEGIN
         @extschema@.noisy_report_what(run),
         @extschema@.noisy_report_guard(run),
         @extschema@.noisy_report_results(run),
+        @extschema@.noisy_report_timeline(run),
         @extschema@.noisy_report_open_loop(run),
         @extschema@.noisy_report_impact(run),
         @extschema@.noisy_report_why(run),
@@ -554,6 +557,7 @@ BEGIN
         @extschema@.noisy_report_dose(run),
         @extschema@.noisy_report_waits(run),
         @extschema@.noisy_report_server(run),
+        @extschema@.noisy_report_checkpoints(run),
         @extschema@.noisy_report_host(run),
         E'Warnings\n' || coalesce(warnings, '  none')) || E'\n';
 END

@@ -17,6 +17,7 @@
 -- include 69-compare.sql
 -- include 70-report.sql
 -- include 71-report-guard.sql
+-- include 72-report-pictures.sql
 -- include 73-export.sql
 -- include 75-prometheus.sql
 -- include 90-privileges.sql

@@ -15,7 +15,7 @@ my $node = new_server('dump');
 make_tables($node);
 
 my $run = q{SELECT noisy_run('tpcb-like', '{2}', '{0,20}', '{cpu}', '{"cpu": {"workers": 1}}', '200 ms', '0 s', 1,
-	label => 'kept', options => '{"settle": 0}')};
+	label => 'kept', options => '{"settle": 0, "lock_probe": {"workers": 2}}')};
 my $first = $node->safe_psql('postgres', $run);
 my $second = $node->safe_psql('postgres', $run);
 cmp_ok($second, '>', $first, 'ids ascend');
