@@ -18,7 +18,7 @@
 extern double nn_interval_s(const Interval *interval);
 
 /* Raise the error for an argument that is null. */
-extern void nn_refuse_null(const char *argument) pg_attribute_noreturn();
+extern void nn_refuse_null(const char *argument) __attribute__((noreturn));
 
 /* Call "each" for every key of a json object; raises an error for anything but an object. */
 typedef void (*NnJsonEach) (const char *key, const JsonbValue *value, void *arg);
