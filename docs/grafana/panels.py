@@ -53,15 +53,18 @@ class TimeSeries(Panel):
         self.axis, self.log, self.steps, self.stacked, self.points = axis, log, steps, stacked, points
 
     def defaults(self):
-        # a gap in between blocks is a gap
         return dict(super().defaults(), custom={
             "axisLabel": self.axis, "drawStyle": "line", "lineInterpolation": "stepAfter" if self.steps else "linear", "lineWidth": 1,
-            "fillOpacity": 30 if self.stacked else 0, "showPoints": "always" if self.points else "auto", "spanNulls": 5000,
+            "fillOpacity": 30 if self.stacked else 0, "showPoints": "always" if self.points else "auto", "spanNulls": False,
             "scaleDistribution": {"type": "log", "log": 10} if self.log else {"type": "linear"},
             "stacking": {"mode": "normal" if self.stacked else "none", "group": "A"}})
 
     def options(self):
         return {"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True}, "tooltip": {"mode": "multi", "sort": "none"}}
+
+    def json(self, number):
+        # the timeline has seconds
+        return dict(super().json(number), interval="1s")
 
 
 class Bars(Panel):
