@@ -35,6 +35,11 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'nn_sql_p
 COMMENT ON FUNCTION noisy_paired_effects(float8[], float8[], float8[], boolean, float8)
     IS 'effect of each level on a metric, from the blocks of a run in their order: level, middle of the block in seconds, value. Each is compared with the baselines (level 0) around it, see noisy_effects';
 
+CREATE FUNCTION noisy_planning_sd(sd float8, blocks int, sd_aa float8, pairs int) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'nn_sql_planning_sd';
+COMMENT ON FUNCTION noisy_planning_sd(float8, int, float8, int)
+    IS 'standard deviation of the logarithmic ratio of a block to plan with: that of the blocks, pooled with what the pairs of baselines say (three quarters of their mean square) by degrees of freedom, and never below that of the blocks';
+
 CREATE FUNCTION noisy_blocks_for_power(effect float8, sd float8, sd_aa float8, power float8 DEFAULT 0.93,
     confidence float8 DEFAULT 0.95) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'nn_sql_blocks_for_power';

@@ -123,13 +123,55 @@ COMMENT ON COLUMN noisy_calibrations.parameters IS 'what was asked for';
 COMMENT ON COLUMN noisy_calibrations.error IS 'why it failed or was aborted';
 COMMENT ON COLUMN noisy_calibrations.imported IS 'whether it came with noisy_calibration_import()';
 
+-- Ways in which figures contradict what was expected of the host (option "expect"): its environment is another one; it has more CPUs than
+-- the limit that is said to be set; or no limit is said, but all threads together are far from what they had reached before.
+CREATE VIEW noisy_calibration_checks AS
+    WITH scaling AS (
+        SELECT c.calibration_id, c.host, c.taken_at, c.environment, x.expect, x.said, x.quota, r.variant, r.threads, r.cpus
+        FROM noisy_calibration_records c,
+             LATERAL (SELECT c.parameters #> '{options,expect}' AS expect,
+                             (c.parameters #>> '{options,expect,quota_cpus}')::float8 AS said,
+                             (c.environment ->> 'quota_cpus')::float8 AS quota) AS x
+             LEFT JOIN LATERAL (
+                 SELECT n.variant, n.threads,
+                        (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM unnest(n.samples) v)
+                        / nullif((SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM unnest(one.samples) v), 0) AS cpus
+                 FROM noisy_calibration_samples n
+                     JOIN noisy_calibration_samples one ON one.calibration_id = n.calibration_id AND one.probe = n.probe
+                         AND one.variant = n.variant AND one.threads = 1
+                 WHERE n.calibration_id = c.calibration_id AND n.probe = 'cpu'
+                 ORDER BY n.threads DESC, n.variant LIMIT 1) AS r ON true)
+    SELECT s.calibration_id, s.said AS cpulimit_said, s.quota AS cpulimit_seen, s.cpus AS effective_cpus,
+           coalesce(wrong.what,
+               CASE WHEN s.said IS NULL AND s.quota IS NULL AND s.cpus < 0.8 * best.cpus
+                    THEN format('no limit is said, but %s threads reach %s CPUs where this host had reached %s: a limit seems to be set still',
+                                s.threads, round(s.cpus::numeric, 2), round(best.cpus::numeric, 2))
+                    WHEN s.said IS NOT NULL AND s.quota IS NULL AND s.cpus > 1.05 * s.said
+                    THEN format('a limit of %s CPUs is said, but %s threads reach %s', s.said, s.threads, round(s.cpus::numeric, 2))
+                    END) AS contradiction
+    FROM scaling s
+        LEFT JOIN LATERAL (SELECT max(e.cpus) AS cpus FROM scaling e
+                           WHERE e.host = s.host AND e.said IS NULL AND e.variant = s.variant AND e.threads = s.threads
+                             AND e.taken_at <= s.taken_at) AS best ON true
+        LEFT JOIN LATERAL (SELECT string_agg(format('%s was to be %s, and is %s', e.key, e.value, s.environment -> e.key), '; ' ORDER BY e.key) AS what
+                           FROM jsonb_each(CASE WHEN jsonb_typeof(s.expect) = 'object' THEN s.expect ELSE '{}' END) AS e
+                           WHERE s.environment ? e.key AND s.environment -> e.key <> e.value
+                             AND NOT (e.key = 'quota_cpus' AND s.quota IS NULL)) AS wrong ON true;
+COMMENT ON VIEW noisy_calibration_checks IS 'whether the figures of each calibration contradict what was expected of the host';
+COMMENT ON COLUMN noisy_calibration_checks.calibration_id IS 'calibration';
+COMMENT ON COLUMN noisy_calibration_checks.cpulimit_said IS 'limit that the caller believed to be set, CPUs: option {"expect": {"quota_cpus": …}}';
+COMMENT ON COLUMN noisy_calibration_checks.cpulimit_seen IS 'quota that the host showed, CPUs; NULL: none, or not to be seen from inside';
+COMMENT ON COLUMN noisy_calibration_checks.effective_cpus IS 'rate of the most threads / rate of one';
+COMMENT ON COLUMN noisy_calibration_checks.contradiction IS 'what is wrong; NULL: nothing';
+
 CREATE VIEW noisy_calibration_results AS
     SELECT s.calibration_id, s.probe, s.variant, s.threads, s.unit, cardinality(s.samples) AS repeats,
            q.p[1] AS p10, q.p[2] AS median, q.p[3] AS p90, q.mean,
            CASE WHEN cardinality(s.samples) > 1 AND q.mean > 0 THEN 100 * q.stddev / q.mean END AS cv_pct,
            CASE WHEN cardinality(s.samples) > 1 AND q.p[2] > 0 THEN 100 * (q.p[3] - q.p[1]) / q.p[2] END AS spread_pct,
-           s.samples, s.valid, s.note, s.probe_version
-    FROM noisy_calibration_samples s,
+           s.samples, s.valid AND k.contradiction IS NULL AS valid, coalesce(k.contradiction, s.note) AS note, s.probe_version
+    FROM noisy_calibration_samples s
+        LEFT JOIN noisy_calibration_checks k ON k.calibration_id = s.calibration_id AND s.probe = 'cpu',
          LATERAL (SELECT percentile_cont('{0.1,0.5,0.9}'::float8[]) WITHIN GROUP (ORDER BY v) AS p,
                          avg(v) AS mean, stddev_samp(v) AS stddev
                   FROM unnest(s.samples) AS v) AS q;

@@ -79,7 +79,8 @@ CREATE OR REPLACE VIEW noisy_block_effects AS
            e.transactions, e.errors, e.latency, e.tps, e.p99_ms, e.pair, e.before[1]::int AS before_block,
            CASE WHEN e.pair = 'dose' THEN e.after[1]::int END AS after_block,
            exp(e.base_log_tps) AS base_tps, exp(e.base_log_p99) AS base_p99_ms,
-           e.log_tps - e.base_log_tps AS tps_log_ratio, e.log_p99 - e.base_log_p99 AS p99_log_ratio
+           e.log_tps - e.base_log_tps AS tps_log_ratio, e.log_p99 - e.base_log_p99 AS p99_log_ratio,
+           e.log_avg - e.base_log_avg AS avg_log_ratio, e.log_p95 - e.base_log_p95 AS p95_log_ratio
     FROM (SELECT w.*,
                  CASE WHEN w.level > 0 AND w.log_p99 IS NOT NULL THEN 'dose'
                       WHEN w.level > 0 THEN 'stalled'
@@ -95,21 +96,33 @@ CREATE OR REPLACE VIEW noisy_block_effects AS
                       WHEN w.before IS NULL THEN w.after[4]
                       ELSE w.before[4] + (w.after[4] - w.before[4])
                            * ((w.middle - w.before[2]) / nullif(w.after[2] - w.before[2], 0))
-                      END AS base_log_p99
+                      END AS base_log_p99,
+                 CASE WHEN w.level = 0 OR w.after IS NULL THEN w.before[5]
+                      WHEN w.before IS NULL THEN w.after[5]
+                      ELSE w.before[5] + (w.after[5] - w.before[5])
+                           * ((w.middle - w.before[2]) / nullif(w.after[2] - w.before[2], 0))
+                      END AS base_log_avg,
+                 CASE WHEN w.level = 0 OR w.after IS NULL THEN w.before[6]
+                      WHEN w.before IS NULL THEN w.after[6]
+                      ELSE w.before[6] + (w.after[6] - w.before[6])
+                           * ((w.middle - w.before[2]) / nullif(w.after[2] - w.before[2], 0))
+                      END AS base_log_p95
           FROM (SELECT v.*,
                        max(v.point) FILTER (WHERE v.is_baseline) OVER earlier AS before,
                        min(v.point) FILTER (WHERE v.is_baseline) OVER later AS after,
                        lag(v.level) OVER (PARTITION BY v.run_id, v.clients ORDER BY v.block) AS level_before
                 FROM (SELECT u.*, u.level = 0 AND u.log_p99 IS NOT NULL AS is_baseline,
-                             ARRAY[u.block, u.middle, u.log_tps, u.log_p99] AS point
+                             ARRAY[u.block, u.middle, u.log_tps, u.log_p99, u.log_avg, u.log_p95] AS point
                       FROM (SELECT b.run_id, b.block, b.repeat, b.clients, b.level,
                                    b.achieved_pct, b.duration_s, b.transactions, b.errors, b.latency,
-                                   b.tps, p.p99_ms,
+                                   b.tps, p.ms[2] AS p99_ms,
                                    date_part('epoch', b.started_at) + b.duration_s / 2 AS middle,
                                    ln(nullif(b.tps, 0)) AS log_tps,
-                                   ln(nullif(p.p99_ms, 0)) AS log_p99
+                                   ln(nullif(p.ms[2], 0)) AS log_p99,
+                                   ln(nullif(noisy_mean(b.latency), 0)) AS log_avg,
+                                   ln(nullif(p.ms[1], 0)) AS log_p95
                             FROM noisy_blocks b,
-                                 LATERAL (SELECT noisy_percentile(b.latency, 0.99) AS p99_ms OFFSET 0) AS p
+                                 LATERAL (SELECT noisy_percentile(b.latency, '{0.95,0.99}'::float8[]) AS ms OFFSET 0) AS p
                             WHERE b.accepted AND b.clients > 0) AS u) AS v
                 WINDOW earlier AS (PARTITION BY v.run_id, v.clients ORDER BY v.block
                                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
@@ -135,6 +148,8 @@ COMMENT ON COLUMN noisy_block_effects.base_tps IS 'transactions per second of th
 COMMENT ON COLUMN noisy_block_effects.base_p99_ms IS '99th percentile of the latency of the baseline, interpolated likewise, ms';
 COMMENT ON COLUMN noisy_block_effects.tps_log_ratio IS 'ln(tps) - ln(base_tps)';
 COMMENT ON COLUMN noisy_block_effects.p99_log_ratio IS 'ln(p99_ms) - ln(base_p99_ms)';
+COMMENT ON COLUMN noisy_block_effects.avg_log_ratio IS 'the same of the mean latency';
+COMMENT ON COLUMN noisy_block_effects.p95_log_ratio IS 'the same of its 95th percentile';
 
 -- Innermost: blocks to levels. Then what the levels of one number of clients share: baseline and noise floor. Then
 -- the intervals, and last the verdicts.
@@ -147,9 +162,9 @@ CREATE OR REPLACE VIEW noisy_impact AS
            CASE WHEN i.level = 0 THEN 'baseline'
                 WHEN i.stalled_blocks > 0 THEN 'inconclusive'
                 ELSE noisy_verdict(-i.tps_effect, i.tps_half, i.tps_floor_pct) END AS tps_verdict,
-           i.avg_ms, i.avg_ms - i.base_avg_ms AS avg_change_ms,
-           i.p95_ms, i.p95_ms - i.base_p95_ms AS p95_change_ms,
-           i.p99_ms, i.p99_ms - i.base_p99_ms AS p99_change_ms,
+           i.avg_ms, CASE WHEN i.level = 0 THEN 0 ELSE i.avg_ms * (1 - exp(-i.avg_effect)) END AS avg_change_ms,
+           i.p95_ms, CASE WHEN i.level = 0 THEN 0 ELSE i.p95_ms * (1 - exp(-i.p95_effect)) END AS p95_change_ms,
+           i.p99_ms, CASE WHEN i.level = 0 THEN 0 ELSE i.p99_ms * (1 - exp(-i.p99_effect)) END AS p99_change_ms,
            CASE WHEN i.level = 0 THEN 1 ELSE exp(i.p99_effect) END AS p99_ratio,
            exp(i.p99_effect - i.p99_half) AS p99_ratio_low,
            exp(i.p99_effect + i.p99_half) AS p99_ratio_high,
@@ -157,9 +172,10 @@ CREATE OR REPLACE VIEW noisy_impact AS
            i.stalled_blocks, i.verdict,
            CASE WHEN i.verdict <> 'inconclusive' OR i.stalled_blocks > 0 THEN NULL
                 WHEN i.p99_effect IS NULL OR i.p99_sd IS NULL AND i.p99_aa_sd IS NULL THEN 2
-                ELSE noisy_blocks_for_power(i.p99_effect, coalesce(i.p99_sd, i.p99_aa_sd),
-                                            coalesce(i.p99_aa_sd, 0), confidence => i.confidence)
-                END AS blocks_needed
+                WHEN f.needed <= i.n THEN i.n::int + 1
+                ELSE f.needed
+                END AS blocks_needed,
+           i.aa_pairs AS baseline_pairs
     FROM (SELECT h.*,
                  CASE WHEN h.level = 0 THEN 'baseline'
                       WHEN h.stalled_blocks > 0 THEN 'inconclusive'
@@ -172,9 +188,8 @@ CREATE OR REPLACE VIEW noisy_impact AS
                 FROM (SELECT g.run_id, g.clients, g.level, g.achieved_pct, g.dose_blocks, g.stalled_blocks,
                              g.tps, g.avg_ms, g.p[1] AS p95_ms, g.p[2] AS p99_ms,
                              nullif(g.n, 0) AS n, g.tps_effect, g.tps_sd, g.p99_effect, g.p99_sd,
-                             max(g.avg_ms) FILTER (WHERE g.level = 0) OVER same_clients AS base_avg_ms,
-                             max(g.p[1]) FILTER (WHERE g.level = 0) OVER same_clients AS base_p95_ms,
-                             max(g.p[2]) FILTER (WHERE g.level = 0) OVER same_clients AS base_p99_ms,
+                             g.avg_effect, g.p95_effect,
+                             max(g.aa_pairs) FILTER (WHERE g.level = 0) OVER same_clients AS aa_pairs,
                              max(g.tps_aa_sd) FILTER (WHERE g.level = 0) OVER same_clients AS tps_aa_sd,
                              max(g.p99_aa_sd) FILTER (WHERE g.level = 0) OVER same_clients AS p99_aa_sd
                       FROM (SELECT e.run_id, e.clients, e.level,
@@ -189,6 +204,8 @@ CREATE OR REPLACE VIEW noisy_impact AS
                                    count(e.p99_log_ratio) FILTER (WHERE e.pair = 'dose') AS n,
                                    avg(e.tps_log_ratio) FILTER (WHERE e.pair = 'dose') AS tps_effect,
                                    stddev_samp(e.tps_log_ratio) FILTER (WHERE e.pair = 'dose') AS tps_sd,
+                                   avg(e.avg_log_ratio) FILTER (WHERE e.pair = 'dose') AS avg_effect,
+                                   avg(e.p95_log_ratio) FILTER (WHERE e.pair = 'dose') AS p95_effect,
                                    avg(e.p99_log_ratio) FILTER (WHERE e.pair = 'dose') AS p99_effect,
                                    stddev_samp(e.p99_log_ratio) FILTER (WHERE e.pair = 'dose') AS p99_sd,
                                    sqrt(coalesce(avg(e.tps_log_ratio ^ 2) FILTER (WHERE e.pair = 'adjacent'),
@@ -196,12 +213,18 @@ CREATE OR REPLACE VIEW noisy_impact AS
                                        AS tps_aa_sd,
                                    sqrt(coalesce(avg(e.p99_log_ratio ^ 2) FILTER (WHERE e.pair = 'adjacent'),
                                                  avg(e.p99_log_ratio ^ 2) FILTER (WHERE e.pair = 'bracket')))
-                                       AS p99_aa_sd
+                                       AS p99_aa_sd,
+                                   coalesce(nullif(count(*) FILTER (WHERE e.pair = 'adjacent'), 0),
+                                            count(*) FILTER (WHERE e.pair = 'bracket')) AS aa_pairs
                             FROM noisy_block_effects e
                             GROUP BY e.run_id, e.clients, e.level) AS g
                       WINDOW same_clients AS (PARTITION BY g.run_id, g.clients)) AS s
                 JOIN noisy_run_records r ON r.run_id = s.run_id,
-                LATERAL (SELECT coalesce((r.parameters ->> 'confidence')::float8, 0.95) AS confidence) AS c) AS h) AS i;
+                LATERAL (SELECT coalesce((r.parameters ->> 'confidence')::float8, 0.95) AS confidence) AS c) AS h) AS i,
+         LATERAL (SELECT noisy_blocks_for_power(i.p99_effect,
+                                                noisy_planning_sd(coalesce(i.p99_sd, 0), coalesce(i.n, 0)::int,
+                                                                  coalesce(i.p99_aa_sd, 0), coalesce(i.aa_pairs, 0)::int),
+                                                coalesce(i.p99_aa_sd, 0), confidence => i.confidence) AS needed) AS f;
 COMMENT ON VIEW noisy_impact IS 'what the noise did: each level against the baselines around its blocks; one row per number of clients and level of a workload';
 COMMENT ON COLUMN noisy_impact.run_id IS 'run';
 COMMENT ON COLUMN noisy_impact.workload IS 'name of the workload';
@@ -216,18 +239,19 @@ COMMENT ON COLUMN noisy_impact.tps_change_high_pct IS 'upper end of its interval
 COMMENT ON COLUMN noisy_impact.tps_noise_floor_pct IS 'noise floor of tps, percent: changes by a factor below 1 + this / 100, up or down, do not count. The larger of 5 and 200 * the root mean square of tps_log_ratio of adjacent baselines (of bracketing ones where none are adjacent)';
 COMMENT ON COLUMN noisy_impact.tps_verdict IS 'verdict on tps, as verdict is on p99_ms';
 COMMENT ON COLUMN noisy_impact.avg_ms IS 'mean latency, ms';
-COMMENT ON COLUMN noisy_impact.avg_change_ms IS 'mean latency minus that of the baseline blocks, ms';
+COMMENT ON COLUMN noisy_impact.avg_change_ms IS 'mean latency less what it would be without the noise, ms: avg_ms * (1 - 1 / ratio), with the ratio to the interleaved baselines as of p99_ratio; 0 for the baseline';
 COMMENT ON COLUMN noisy_impact.p95_ms IS '95th percentile of the latency, ms';
-COMMENT ON COLUMN noisy_impact.p95_change_ms IS '95th percentile minus that of the baseline blocks, ms';
+COMMENT ON COLUMN noisy_impact.p95_change_ms IS '95th percentile less what it would be without the noise, ms, likewise';
 COMMENT ON COLUMN noisy_impact.p99_ms IS '99th percentile of the latency, ms';
-COMMENT ON COLUMN noisy_impact.p99_change_ms IS '99th percentile minus that of the baseline blocks, ms';
+COMMENT ON COLUMN noisy_impact.p99_change_ms IS '99th percentile less what it would be without the noise, ms: p99_ms * (1 - 1 / p99_ratio)';
 COMMENT ON COLUMN noisy_impact.p99_ratio IS '99th percentile over that of the interleaved baseline: exp(mean of p99_log_ratio of the blocks); 1 for the baseline';
 COMMENT ON COLUMN noisy_impact.p99_ratio_low IS 'lower end of its interval, as of tps_change_low_pct; NULL below two blocks';
 COMMENT ON COLUMN noisy_impact.p99_ratio_high IS 'upper end of its interval; NULL below two blocks';
 COMMENT ON COLUMN noisy_impact.p99_noise_floor_pct IS 'noise floor of the 99th percentile, percent, from p99_log_ratio likewise';
 COMMENT ON COLUMN noisy_impact.stalled_blocks IS 'blocks in which no transaction ended: they have no ratio, and no verdict is given';
 COMMENT ON COLUMN noisy_impact.verdict IS 'baseline; impact: the whole interval of p99_ratio lies above the noise floor; within_noise: inside it; improved: below it; inconclusive: none of these';
-COMMENT ON COLUMN noisy_impact.blocks_needed IS 'dose blocks in total with which nine of ten runs would find the verdict if effect and spread stay as they are, see noisy_blocks_for_power(); below two blocks the spread is that of the baselines; NULL: there is a verdict, or a block has stalled, or more than a million';
+COMMENT ON COLUMN noisy_impact.blocks_needed IS 'dose blocks in total with which nine of ten runs would find the verdict if effect and spread stay as they are, see noisy_blocks_for_power(); their spread is pooled with that of the baselines, see noisy_planning_sd(); NULL: there is a verdict, or a block has stalled, or more than a million';
+COMMENT ON COLUMN noisy_impact.baseline_pairs IS 'pairs of baselines that the noise floors rest on';
 
 -- Active time: what somebody waits for, or what uses a CPU. Not active are
 --   Activity            main loops of the server's own processes

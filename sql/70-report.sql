@@ -23,13 +23,13 @@ $$;
 COMMENT ON FUNCTION noisy_report_number(float8, int, boolean)
     IS 'a number for people: four digits that count, or so many decimals; a point under every lc_numeric; NULL and NaN give NULL';
 
--- Control characters could move the cursor or colour a terminal.
+-- Control characters could move the cursor or colour a terminal, and marks of direction turn text around.
 CREATE OR REPLACE FUNCTION noisy_report_clean(value text, max_length int DEFAULT 80) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN length(value) > max_length THEN left(c.value, max_length - 3) || '...' ELSE c.value END
-    FROM (SELECT regexp_replace(value, '[\u0001-\u001f\u007f-\u009f]', '?', 'g') AS value) AS c
+    FROM (SELECT regexp_replace(value, E'[\\u0001-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]', '?', 'g') AS value) AS c
 $$;
 COMMENT ON FUNCTION noisy_report_clean(text, int)
     IS 'text of users for a terminal: control characters become question marks, and what is too long is cut';
@@ -143,7 +143,8 @@ BEGIN
                       concat_ws(', ', (n.value ->> 'workers') || CASE WHEN n.value ->> 'workers' = '1' THEN ' thread'
                                                                  ELSE ' threads' END,
                                 CASE WHEN (n.value ->> 'bytes')::float8 > 0 THEN
-                                    @extschema@.noisy_report_bytes((n.value ->> 'bytes')::float8) || ' each' END)
+                                    @extschema@.noisy_report_bytes((n.value ->> 'bytes')::float8)
+                                    || CASE WHEN n.value ->> 'workers' = '1' THEN '' ELSE ' each' END END)
                       || ')', ', ' ORDER BY n.key)
         INTO noise
         FROM jsonb_each(CASE WHEN jsonb_typeof(p -> 'noise') = 'object' THEN p -> 'noise' ELSE '{}' END) AS n;
@@ -177,7 +178,7 @@ BEGIN
                 (p ->> 'threads') || CASE WHEN p ->> 'threads' = '1' THEN ' driver thread' ELSE ' driver threads' END,
                 'clients ' || @extschema@.noisy_report_list(p -> 'clients'),
                 'on ' || @extschema@.noisy_report_clean(p ->> 'server')) END),
-            (6, 'noise', concat_ws(' at ', coalesce(noise, 'none'), @extschema@.noisy_report_list(p -> 'levels') || ' %')),
+            (6, 'noise', coalesce(noise || ' at ' || @extschema@.noisy_report_list(p -> 'levels') || ' %', noise, 'none')),
             (7, 'blocks', concat_ws(', ', blocks, 'each ' ||
                 @extschema@.noisy_report_duration((p ->> 'duration_s')::float8) || coalesce(' after a warm-up of ' ||
                 @extschema@.noisy_report_duration(nullif((p ->> 'warmup_s')::float8, 0)), ''),
@@ -229,6 +230,9 @@ BEGIN
         RETURN 'none. No block was measured.';
     ELSIF n.accepted = 0 THEN
         RETURN 'none. Every block was rejected.';
+    ELSIF NOT noise_alone AND NOT EXISTS (SELECT FROM @extschema@.noisy_blocks b
+                                          WHERE b.run_id = run AND b.accepted AND b.transactions > 0) THEN
+        RETURN 'none. No transaction ended.';
     ELSIF noise_alone THEN
         RETURN 'none. This was noise alone: no workload was measured.';
     END IF;
@@ -450,17 +454,26 @@ AS $$
     SELECT 'Each dose has one block only: there is no interval, so no verdict. Ask for more repeats.'
     FROM @extschema@.noisy_impact i WHERE i.run_id = run AND i.level > 0 HAVING max(i.dose_blocks) = 1
     UNION ALL
-    SELECT format('The baselines with %s clients differ among themselves: only changes by more than a factor of %s (p99) '
-                  'and %s (tps) count. A quieter machine or longer blocks would show smaller ones.', i.clients,
-                  @extschema@.noisy_report_number(1 + i.p99_noise_floor_pct / 100, 2),
-                  @extschema@.noisy_report_number(1 + i.tps_noise_floor_pct / 100, 2))
+    SELECT format('The baselines with %s differ among themselves: only changes by more than a factor of %s (p99) and %s '
+                  '(tps) count, by %s of baselines. A quieter machine, longer blocks or more repeats would show smaller ones.',
+                  i.clients || CASE WHEN i.clients = 1 THEN ' client' ELSE ' clients' END, @extschema@.noisy_report_number(1 + i.p99_noise_floor_pct / 100, 2),
+                  @extschema@.noisy_report_number(1 + i.tps_noise_floor_pct / 100, 2),
+                  i.baseline_pairs || CASE WHEN i.baseline_pairs = 1 THEN ' pair' ELSE ' pairs' END)
     FROM @extschema@.noisy_impact i
     WHERE i.run_id = run AND i.level = 0 AND greatest(i.p99_noise_floor_pct, i.tps_noise_floor_pct) > 20
     UNION ALL
     SELECT 'Fewer than ten transactions lie beyond the percentiles with a star: chance rules them. Ask for longer blocks '
            'or more repeats.'
     FROM @extschema@.noisy_results s
-    WHERE s.run_id = run HAVING bool_or(s.low_n && '{p50_ms,p95_ms,p99_ms,p999_ms}')
+    WHERE s.run_id = run HAVING bool_or(s.low_n && '{p50_ms,p95_ms,p99_ms,p999_ms}') AND sum(s.transactions) > 0
+    UNION ALL
+    SELECT 'No transaction ended in the whole run: nothing was measured.'
+    FROM @extschema@.noisy_results s
+    WHERE s.run_id = run AND s.clients > 0 HAVING sum(s.transactions) = 0
+    UNION ALL
+    SELECT 'The clients drove the server that "conninfo" names. Host, server, waits, checkpoints and CPU are those of the server '
+           'where the run was started: they say nothing about the other one if that is elsewhere.'
+    FROM @extschema@.noisy_run_records r WHERE r.run_id = run AND r.parameters ->> 'server' IS NOT NULL
 $$;
 COMMENT ON FUNCTION noisy_report_warnings_run(bigint) IS 'warnings of noisy_report() about the run and its workload';
 
@@ -469,7 +482,7 @@ LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('Dose not delivered: %s missed noise of %s %% by more than one percentage point in %s of %s cases (a thread in '
-                  'a block), %s %% on average: the CPU or memory was not to be had.', d.stressor, d.level, d.missed, d.n,
+                  'a block), %s %% on average: it was not to be had, or the warm-up was too short to take it.', d.stressor, d.level, d.missed, d.n,
                   coalesce(@extschema@.noisy_report_number(d.achieved, 1), '-'))
     FROM (SELECT o.stressor, b.level, avg(o.achieved_pct) AS achieved, count(*) AS n,
                  count(*) FILTER (WHERE o.unreachable) AS missed
@@ -531,8 +544,8 @@ DECLARE
     title    text;
     warnings text;
 BEGIN
-    SELECT format('Run %s: %s, noise of %s %%: %s', r.run_id, coalesce(@extschema@.noisy_report_clean(r.workload), 'noise alone'),
-                  @extschema@.noisy_report_list(r.parameters -> 'levels'), r.state)
+    SELECT format('Run %s: %s%s: %s', r.run_id, coalesce(@extschema@.noisy_report_clean(r.workload), 'noise alone'),
+                  ', noise of ' || @extschema@.noisy_report_list(r.parameters -> 'levels') || ' %', r.state)
         INTO title FROM @extschema@.noisy_runs r WHERE r.run_id = run;
     IF run IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'argument "run_id" must not be null';

@@ -7,6 +7,8 @@
 -- include 36-checkpoints.sql
 -- include 45-host.sql
 -- include 46-calibration.sql
+-- include 47-calibration-compare.sql
+-- include 48-deletion.sql
 -- include 60-views.sql
 -- include 65-sensitivity.sql
 -- include 66-sanity.sql
@@ -20,10 +22,6 @@
 -- include 72-report-pictures.sql
 -- include 73-export.sql
 -- include 75-prometheus.sql
--- include 76-html.sql
--- include 77-html-style.sql
--- include 78-html-charts.sql
--- include 79-html-page.sql
 -- include 90-privileges.sql
 -- include 95-strangers.sql
 
@@ -36,5 +34,4 @@ ALTER TABLE noisy_run_records ALTER COLUMN label SET STORAGE MAIN, ALTER COLUMN 
 
 COMMENT ON COLUMN noisy_run_records.error IS 'why the run failed, was aborted or was stopped';
 COMMENT ON COLUMN noisy_runs.error IS 'why the run failed, was aborted or was stopped';
-COMMENT ON COLUMN noisy_host_usage.own_pct IS 'conductor, sample and lock workers, percent of the host';
 COMMENT ON COLUMN noisy_blocks.accepted IS 'whether results count this block: the judgement of the block guard when the run ended';

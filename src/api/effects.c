@@ -27,6 +27,7 @@ PG_FUNCTION_INFO_V1(nn_sql_percentile_interval);
 PG_FUNCTION_INFO_V1(nn_sql_warmup);
 PG_FUNCTION_INFO_V1(nn_sql_paired_effects);
 PG_FUNCTION_INFO_V1(nn_sql_blocks_for_power);
+PG_FUNCTION_INFO_V1(nn_sql_planning_sd);
 
 #define EFFECT_COLUMNS	10
 #define SPREAD_SEED		UINT64CONST(1)
@@ -181,4 +182,11 @@ nn_sql_blocks_for_power(PG_FUNCTION_ARGS)
 	if (blocks == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(blocks);
+}
+
+Datum
+nn_sql_planning_sd(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(nn_planning_sd(PG_GETARG_FLOAT8(0), PG_GETARG_INT32(1), PG_GETARG_FLOAT8(2),
+									PG_GETARG_INT32(3)));
 }

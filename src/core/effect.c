@@ -191,17 +191,17 @@ baseline_spread(const NnBlockValue *blocks, int n, int *pairs)
  * pairs by their degrees of freedom, because a few blocks alone may lie together
  * by chance.
  */
-static double
-planning_sd(const NnEffect *effect, double sd_aa, int pairs)
+double
+nn_planning_sd(double sd, int blocks, double sd_aa, int pairs)
 {
-	double		df = effect->blocks - 1;
+	double		df = blocks - 1;
 	double		variance = PAIRED_BY_AA * sd_aa * sd_aa;
 
-	if (effect->blocks < 2)
+	if (blocks < 2)
 		return sqrt(variance);
 	if (pairs == 0)
-		return effect->sd;
-	return sqrt(fmax(effect->sd * effect->sd, (df * effect->sd * effect->sd + pairs * variance) / (df + pairs)));
+		return sd;
+	return sqrt(fmax(sd * sd, (df * sd * sd + pairs * variance) / (df + pairs)));
 }
 
 /* The effect of one level other than 0; "d" is scratch memory for n values. */
@@ -244,8 +244,8 @@ find_effect(const NnBlockValue *blocks, int n, bool higher_is_worse, double conf
 	if (effect->blocks == 0 || (effect->blocks < 2 && pairs == 0))
 		effect->blocks_needed = 2;
 	else
-		effect->blocks_needed = nn_blocks_needed(worse, planning_sd(effect, sd_aa, pairs), sd_aa, NN_EFFECT_POWER,
-												 confidence);
+		effect->blocks_needed = nn_blocks_needed(worse, nn_planning_sd(effect->sd, effect->blocks, sd_aa, pairs),
+												 sd_aa, NN_EFFECT_POWER, confidence);
 
 	/*
 	 * A verdict is missing, so more of the same are needed whatever the plan

@@ -95,6 +95,12 @@ extern NnVerdict nn_verdict(double effect, double half_width, double noise_floor
  * interval.  0: more than NN_BLOCKS_NEEDED_MAX, as when the effect lies on the
  * edge of the floor.
  */
+/*
+ * Standard deviation of d to plan with, from that of so many blocks and the root mean square of
+ * the differences of so many A/A pairs.
+ */
+extern double nn_planning_sd(double sd, int blocks, double sd_aa, int pairs);
+
 extern int	nn_blocks_needed(double effect, double sd, double sd_aa, double power, double confidence);
 
 /*

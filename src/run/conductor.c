@@ -324,7 +324,10 @@ catch_error(MemoryContext context)
 								"the conductor of the run was cancelled");
 		else
 			nn_ensemble_give_up(&conductor, NN_RUN_FAILED, error->sqlerrcode, error->detail, "%s", error->message);
-		strlcpy(conductor.failure.hint, error->hint ? error->hint : "", NN_MESSAGE_LEN);
+		strlcpy(conductor.failure.hint, error->hint ? error->hint :
+				error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ?
+				"Somebody holds a lock on the tables of the extension: pg_locks tells who. The run waits for "
+				"it for " NN_LOCK_TIMEOUT " at most." : "", NN_MESSAGE_LEN);
 	}
 	sqlerrcode = error->sqlerrcode;
 	FreeErrorData(error);

@@ -88,8 +88,9 @@ refuse_unless_plain_select(FunctionCallInfo fcinfo)
 				 errmsg("cannot wait for a run here"),
 				 errdetail("Waiting would hold back the removal of dead rows by the snapshot of this "
 						   "query, and so change what is measured."),
-				 errhint("Call it as the only expression of a top-level SELECT, outside a transaction "
-						 "block and under READ COMMITTED, or use noisy_start() and CALL noisy_wait().")));
+				 errhint("Call it as the only expression of a top-level SELECT without FROM, with arguments that "
+						 "are no queries of their own, outside a transaction block and under READ COMMITTED; or "
+						 "use noisy_start() and CALL noisy_wait().")));
 }
 
 /*

@@ -150,7 +150,7 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 	else if (strcmp(key, "abort_slo_ms") == 0)
 		request->abort_slo_ns = nn_json_duration_ns(value, key, NN_MIN_LIMIT_MS, NN_MAX_LIMIT_MS);
 	else if (strcmp(key, "sample_interval") == 0)
-		request->sample_interval_ms = (int) (nn_json_duration_ns(value, key, 1, 10000) / NN_NS_PER_MS);
+		request->sample_interval_ms = (int) ((nn_json_duration_ns(value, key, 1, 10000) + NN_NS_PER_MS / 2) / NN_NS_PER_MS);
 	else if (strcmp(key, "lock_probe") == 0)
 		nn_request_lock_probe(value, request);
 	else if (strcmp(key, "probes") == 0)

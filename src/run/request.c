@@ -24,6 +24,7 @@
 
 #include "core/clock.h"
 #include "run/plan.h"
+#include "noise/stressor.h"
 #include "run/request.h"
 #include "run/resources.h"
 #include "server/libpq.h"
@@ -276,6 +277,18 @@ read_caller(const NnRunArgs *args, NnRunPlan *plan)
 	request->usable_cpus = plan->host.usable_cpus;
 }
 
+/* Time that the first touch of what is held takes, about a second per gigabyte: noisy_load() has no argument for it. */
+static uint64
+fill_ns(const NnRequest *request, double level_pct)
+{
+	double		most_bytes = 0;
+
+	for (int i = 0; i < request->n_stressors; i++)
+		if (nn_stressor_find(request->stressors[i].name)->kind == NN_DOSE_HOLD)
+			most_bytes += (double) request->stressors[i].bytes * request->stressors[i].workers;
+	return (uint64) (most_bytes * level_pct / 100);
+}
+
 void
 nn_request_build(const NnRunArgs *args, NnRunPlan *plan)
 {
@@ -310,6 +323,8 @@ nn_request_build(const NnRunArgs *args, NnRunPlan *plan)
 	request->duration_ns = interval_ns(args->duration, "duration", NN_MIN_DURATION_S,
 									   nn_max_duration_s);
 	request->warmup_ns = interval_ns(args->warmup, "warmup", 0, nn_max_duration_s);
+	if (args->noise_only && n_doses > 0)
+		request->warmup_ns += fill_ns(request, doses[0]);
 	request->max_seconds = (int) ((request->duration_ns + NN_NS_PER_S - 1) / NN_NS_PER_S);
 	if (args->repeats < 1)
 		ereport(ERROR,

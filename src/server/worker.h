@@ -37,6 +37,9 @@
 
 #include "server/shared.h"
 
+/* Of transactions of our own: somebody may hold a lock on our tables. */
+#define NN_LOCK_TIMEOUT	"10s"
+
 typedef struct NnWorker
 {
 	dsm_segment *segment;

@@ -60,13 +60,15 @@ nn_workload_fail(NnWorker *worker, const NnTarget *target, const NnConnectionFai
 						   psprintf("tables of workload \"%s\" are missing", request->workload),
 						   psprintf("Missing%s: %s.", where, failure->message),
 						   target->local ?
-						   "Run SELECT noisy_workload_init(scale) or pgbench -i." :
+						   "Run SELECT noisy_workload_init(scale) or pgbench -i. The clients connect anew: "
+						   "they see the search_path of the role or database, not that of a session." :
 						   "Run pgbench -i on the other server.");
 		case NN_FAILURE_NO_PRIVILEGE:
 			nn_worker_fail(worker, ERRCODE_INSUFFICIENT_PRIVILEGE,
 						   psprintf("permission denied for the tables of workload \"%s\"",
 									request->workload),
-						   psprintf("Missing%s: %s.", where, failure->message), NULL);
+						   psprintf("Missing%s: %s.", where, failure->message),
+						   "The run's role needs SELECT, INSERT and UPDATE on them.");
 		case NN_FAILURE_NO_ROWS:
 			nn_worker_fail(worker, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 						   "table \"pgbench_branches\" is empty",
@@ -75,7 +77,10 @@ nn_workload_fail(NnWorker *worker, const NnTarget *target, const NnConnectionFai
 		case NN_FAILURE_SET_UP:
 			nn_worker_fail(worker, failure_code(failure),
 						   psprintf("could not set up %d of %d clients", failed, clients),
-						   failure->message, NULL);
+						   failure->message,
+						   strcmp(failure->sqlstate, "57014") == 0 || strcmp(failure->sqlstate, "55P03") == 0 ?
+						   "A client may have to wait for a lock on the tables of the workload: pg_locks "
+						   "tells who holds it." : NULL);
 		case NN_FAILURE_LOST:
 			nn_worker_fail(worker, failure_code(failure),
 						   psprintf("%d of %d clients lost their connections for good", failed, clients),
