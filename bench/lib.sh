@@ -6,6 +6,8 @@
 #	bench_server 'shared_buffers = 256MB' …   a throw-away server with the extension in the database "bench"
 #	bench_second_server DATA LINE …            another one; PGPORT is then the port of that one
 #	bench_pgbench_tables SCALE                 pgbench's tables in the server of PGPORT
+#	bench_package PACKAGE FOLDER               a peer that is a program, unpacked there
+#	bench_compile NAME PROGRAM                 bench/NAME.c, linked with core/ and host/ of the extension
 #	bench_extension NAME                       a peer that is an extension, for a server that starts later
 #	bench_hog                                  HOG: a program that is a neighbour of a known kind
 #	bench_results NAME                         prints the path of bench/results/NAME, where raw rows are kept
@@ -56,25 +58,35 @@ bench_pgbench_tables()
 		{ cat "$WORK/pgbench-i.log"; die "pgbench -i failed"; }
 }
 
-#
-# Have the extension NAME in the private PostgreSQL: where the machine lacks it, its Debian package is fetched and
-# unpacked there, which needs no root and installs nothing.  Fails, with a message, where it cannot be had.
-#
-bench_extension()
+# Fetch a Debian package and unpack it in FOLDER, which needs no root and installs nothing.
+bench_package()
 {
-	local name=$1 package folder
+	local package=$1 target=$2 folder
 
-	package=postgresql-$PG_MAJOR-$(echo "$name" | tr _ -)
-	[ ! -e "$BENCH_PG$("$PG_CONFIG" --sharedir)/extension/$name.control" ] || return 0
-	say "fetching the package $package, to be unpacked in $BENCH_PG"
+	say "fetching the package $package, to be unpacked in $target"
 	folder=$(as_server mktemp -d "$WORK/fetch.XXXXXX")
 	if SERVER_CWD=$folder as_server apt-get -q download "$package" >"$WORK/fetch.log" 2>&1 ||
 		{ as_root apt-get -q update && SERVER_CWD=$folder as_server apt-get -q download "$package"; } >>"$WORK/fetch.log" 2>&1; then
-		as_server dpkg-deb -x "$folder"/*.deb "$BENCH_PG" && return 0
+		as_server dpkg-deb -x "$folder"/*.deb "$target" && return 0
 	fi
 	tail -n 3 "$WORK/fetch.log"
-	say "$name cannot be had: nothing to compare with"
+	say "$package cannot be had: nothing to compare with"
 	return 1
+}
+
+# Have the extension NAME in the private PostgreSQL.  Fails, with a message, where it cannot be had.
+bench_extension()
+{
+	[ ! -e "$BENCH_PG$("$PG_CONFIG" --sharedir)/extension/$1.control" ] || return 0
+	bench_package "postgresql-$PG_MAJOR-$(echo "$1" | tr _ -)" "$BENCH_PG"
+}
+
+# Build a C program of this folder with core/ and host/ of the extension: bench_compile NAME PROGRAM.
+bench_compile()
+{
+	# shellcheck disable=SC2086
+	(cd "$NN_ROOT" && ${CC:-cc} ${CFLAGS:--O2} -std=gnu99 -D_GNU_SOURCE -Isrc -pthread -o "$2" "bench/$1.c" \
+		src/core/*.c src/host/*.c -lm) || die "bench/$1.c cannot be compiled"
 }
 
 bench_results()
@@ -90,7 +102,7 @@ bench_measure()
 	local program=$1
 	shift
 
-	attended env BIN="$BIN" SERVER_USER="$(server_user)" POSTMASTER="$(head -n 1 "$WORK/data/postmaster.pid" 2>/dev/null)" \
+	attended env BIN="${BIN:-}" SERVER_USER="$(server_user)" POSTMASTER="$(head -n 1 "$WORK/data/postmaster.pid" 2>/dev/null)" \
 		PYTHONDONTWRITEBYTECODE=1 python3 "$NN_ROOT/bench/$program" "$@"
 }
 

@@ -177,6 +177,29 @@ sql()
 	as_server "${BIN:-$("$PG_CONFIG" --bindir)}/psql" -XqAt -v ON_ERROR_STOP=1 -d "${2:-postgres}" -c "$1"
 }
 
+#
+# A control group of version 1 with a quota of 0.8 CPUs each 50 ms that processes of the server's user may enter: sets and
+# exports NN_QUOTA_GROUP.  Nothing where root can't make one.  Its weight leaves it its quota on a busy host, too.
+#
+make_quota_group()
+{
+	local group=/sys/fs/cgroup/cpu/${WORK##*/}
+
+	[ "$(id -u)" -eq 0 ] && mkdir "$group" 2>/dev/null || return 0
+	NN_QUOTA_GROUP=$group
+	export NN_QUOTA_GROUP
+	if ! { echo 50000 >"$group/cpu.cfs_period_us" && echo 40000 >"$group/cpu.cfs_quota_us" &&
+		echo 262144 >"$group/cpu.shares" && chown "$(server_user)" "$group/cgroup.procs"; } 2>/dev/null; then
+		remove_quota_group
+	fi
+}
+
+remove_quota_group()
+{
+	[ -z "${NN_QUOTA_GROUP:-}" ] || rmdir "$NN_QUOTA_GROUP"
+	unset NN_QUOTA_GROUP
+}
+
 # Run a long command in a process group of its own, so that a signal to this script is answered at once.
 attended()
 {
@@ -201,6 +224,7 @@ cleanup()
 		kill -TERM -- "-$CHILD" 2>/dev/null
 		wait "$CHILD" 2>/dev/null
 	fi
+	remove_quota_group
 	[ -d "$WORK" ] || return
 	# Servers of ours and those that a test has left behind.
 	while IFS= read -r pid_file; do
