@@ -14,6 +14,8 @@ const NnProbe *const nn_probes[] = {
 	&nn_probe_cpu,
 	&nn_probe_memory,
 	&nn_probe_cache,
+	&nn_probe_jitter,
+	&nn_probe_hold,
 	NULL
 };
 

@@ -170,5 +170,7 @@ nn_window_rate(const NnWindow *window, double amount, uint64_t ended_ns)
 extern const NnProbe nn_probe_cpu;
 extern const NnProbe nn_probe_memory;
 extern const NnProbe nn_probe_cache;
+extern const NnProbe nn_probe_jitter;
+extern const NnProbe nn_probe_hold;
 
 #endif							/* NN_PROBE_H */

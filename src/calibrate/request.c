@@ -27,6 +27,7 @@
 #define NN_TRIAL_OVERHEAD_NS (2 * NN_NS_PER_S)
 #define NN_PROBE_OVERHEAD_NS (300 * NN_NS_PER_S)	/* a file is written, or a
 													 * data set */
+#define NN_HOLD_S			600
 #define NN_DISK_BYTES		(UINT64CONST(256) << 20)
 
 static const char *const options_known[] = {
@@ -162,6 +163,23 @@ read_option(const char *key, const JsonbValue *value, void *arg)
 				 errdetail("The options are %s.", nn_quoted_list(options_known))));
 }
 
+/* The option "hold" has the probe of that name done, and the probe without the option lasts ten minutes. */
+static void
+settle_hold(NnCalibrationRequest *request)
+{
+	int			place = 0;
+	bool		named = false;
+
+	while (nn_probes[place] != &nn_probe_hold)
+		place++;
+	for (int i = 0; i < request->n_probes; i++)
+		named |= request->probes[i] == place;
+	if (named && request->options.hold_ns == 0)
+		request->options.hold_ns = Min(NN_HOLD_S, nn_max_duration_s) * NN_NS_PER_S;
+	if (!named && request->options.hold_ns > 0)
+		request->probes[request->n_probes++] = place;
+}
+
 /* 1, 2, 4, … and the usable CPUs, rounded up. */
 static void
 default_threads(NnProbeOptions *options, const NnTopology *host)
@@ -286,6 +304,7 @@ nn_calibrate_request_build(const NnCalibrateArgs *args, NnCalibrationRequest *re
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("argument \"label\" is longer than %d bytes", NN_MAX_LABEL)));
 	read_options(args, request, &host);
+	settle_hold(request);
 	set_deadline(request, &host);
 	return describe(args, request);
 }
