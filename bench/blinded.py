@@ -8,7 +8,8 @@ The answer, from what changed between the marked blocks and the baselines around
 
     quota        periods in which the server's control group was throttled
     checkpoint   seconds in which a checkpoint was in progress
-    nothing      noisy_effects has no "impact" on the mean latency: the interval reaches into what baselines differ by
+    nothing      the mean latency grew by less than a tenth; or it is no "impact" in noisy_effects, and the interval of what
+                 grew most reaches down to 0
     otherwise    the component of noisy_attribution that grew most: lock waits are a lock hog, IO and the waits for WAL are an
                  fsync hog; run queue, client and CPU are a hog of CPU, or of the cache where the probes of memory or the CPU
                  time for the same work grew by a fifth
@@ -123,7 +124,7 @@ def answer_of(control, run_id):
         answer = "quota"
     elif checkpoint > 30:
         answer = "checkpoint"
-    elif change < LEAST_PCT or verdict != "impact":
+    elif change < LEAST_PCT or verdict != "impact" and not top[4] > 0:
         answer = "nothing"
     elif top[0] == "lock":
         answer = "lock"
