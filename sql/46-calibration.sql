@@ -58,7 +58,7 @@ SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_records', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_samples', '');
 
 CREATE FUNCTION noisy_calibrate(
-    probes   text[]   DEFAULT '{cpu,memory,cache,jitter}',
+    probes   text[]   DEFAULT '{cpu,memory,cache,jitter,disk}',
     duration interval DEFAULT '2 s',
     repeats  int      DEFAULT 5,
     label    text     DEFAULT NULL,

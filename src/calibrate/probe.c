@@ -16,6 +16,7 @@ const NnProbe *const nn_probes[] = {
 	&nn_probe_cache,
 	&nn_probe_jitter,
 	&nn_probe_hold,
+	&nn_probe_disk,
 	NULL
 };
 

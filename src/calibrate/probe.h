@@ -172,5 +172,6 @@ extern const NnProbe nn_probe_memory;
 extern const NnProbe nn_probe_cache;
 extern const NnProbe nn_probe_jitter;
 extern const NnProbe nn_probe_hold;
+extern const NnProbe nn_probe_disk;
 
 #endif							/* NN_PROBE_H */

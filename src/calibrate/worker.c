@@ -73,6 +73,12 @@ fail(int sqlerrcode, const char *detail, const char *fmt,...)
 }
 
 static void
+fail_dropped(void)
+{
+	fail(ERRCODE_UNDEFINED_TABLE, NULL, "extension \"%s\" was dropped while the calibration was on", NN_NAME);
+}
+
+static void
 worker_exit(int code, Datum arg)
 {
 	atomic_store(&stop_threads, true);
@@ -102,7 +108,7 @@ must_end(void)
 	{
 		relation_changed = false;
 		if (!OidIsValid(nn_calibration_table(calibration)))
-			fail(ERRCODE_UNDEFINED_TABLE, NULL, "extension \"%s\" was dropped while the calibration was on", NN_NAME);
+			fail_dropped();
 	}
 	if (nn_now_ns() > deadline_ns)
 		fail(ERRCODE_QUERY_CANCELED, NULL, "the calibration exceeded its hard deadline");
@@ -365,7 +371,12 @@ catch_error(MemoryContext context)
 	FlushErrorState();
 	AbortOutOfAnyTransaction();
 	atomic_store(&stop_threads, true);
-	fail(error->sqlerrcode, error->detail, "%s", error->message);
+
+	/* what a statement says when its tables go, tells less */
+	if (OidIsValid(table) && !OidIsValid(nn_calibration_table(calibration)))
+		fail_dropped();
+	else
+		fail(error->sqlerrcode, error->detail, "%s", error->message);
 	FreeErrorData(error);
 }
 

@@ -1,15 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * space.c
- *	  Room on the file system that a folder lies on.
+ *	  Room on the file system that a folder lies on, and files that leave nothing behind.
  *
  *-------------------------------------------------------------------------
  */
 #include "host/space.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 bool
 nn_space_read(const char *folder, NnSpace *space, NnWhyNot *why)
@@ -24,4 +29,36 @@ nn_space_read(const char *folder, NnSpace *space, NnWhyNot *why)
 	space->total_bytes = (uint64_t) fs.f_blocks * fs.f_frsize;
 	space->free_bytes = (uint64_t) fs.f_bavail * fs.f_frsize;
 	return true;
+}
+
+int
+nn_nameless_file(const char *folder, int flags)
+{
+	static atomic_uint serial;
+	char		name[128];
+	int			fd;
+
+	if (mkdir(folder, S_IRWXU) != 0 && errno != EEXIST)
+		return -1;
+	snprintf(name, sizeof(name), "%s/pgsql_tmp_noisy_%ld_%u", folder, (long) getpid(), atomic_fetch_add(&serial, 1));
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | flags, S_IRUSR | S_IWUSR);
+	if (fd < 0)
+	{
+		int			save_errno = errno;
+
+		/* some make the file and refuse the flag */
+		if (save_errno != EEXIST)
+			(void) unlink(name);
+		errno = save_errno;
+		return -1;
+	}
+	if (unlink(name) != 0)
+	{
+		int			save_errno = errno;
+
+		(void) close(fd);
+		errno = save_errno;
+		return -1;
+	}
+	return fd;
 }

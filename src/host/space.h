@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * space.h
- *	  Room on the file system that a folder lies on.
+ *	  Room on the file system that a folder lies on, and files that leave nothing behind.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,5 +18,12 @@ typedef struct NnSpace
 
 /* False with the reason when the system does not say. */
 extern bool nn_space_read(const char *folder, NnSpace *space, NnWhyNot *why);
+
+/*
+ * An empty file without a name in a folder, which is made where it is missing; -1 with errno.  flags go to open(). The
+ * file is gone when the process is; should the host stop before its name is, the name is one that the
+ * server removes when it starts.
+ */
+extern int	nn_nameless_file(const char *folder, int flags);
 
 #endif							/* NN_HOST_SPACE_H */

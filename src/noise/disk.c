@@ -21,15 +21,14 @@
  *-------------------------------------------------------------------------
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/random.h"
+#include "host/space.h"
 #include "noise/stressors.h"
 
 #define DEFAULT_BYTES	(UINT64_C(64) << 20)
@@ -57,30 +56,6 @@ disk_default_bytes(const NnTopology *host)
 {
 	(void) host;
 	return DEFAULT_BYTES;
-}
-
-/* An empty file without a name; -1 with errno. */
-static int
-open_nameless(const void *unique)
-{
-	char		name[128];
-	int			fd;
-
-	if (mkdir(NN_STRESSOR_FOLDER, S_IRWXU) != 0 && errno != EEXIST)
-		return -1;
-	snprintf(name, sizeof(name), NN_STRESSOR_FOLDER "/pgsql_tmp_noisy_%ld_%p", (long) getpid(), unique);
-	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-	if (fd < 0)
-		return -1;
-	if (unlink(name) != 0)
-	{
-		int			save_errno = errno;
-
-		(void) close(fd);
-		errno = save_errno;
-		return -1;
-	}
-	return fd;
 }
 
 /* Write one block; false with errno. */
@@ -135,7 +110,7 @@ disk_create(uint64_t bytes, uint64_t seed, char *error)
 
 		memcpy(disk->buffer + i, &word, sizeof(word));
 	}
-	disk->fd = open_nameless(disk);
+	disk->fd = nn_nameless_file(NN_STRESSOR_FOLDER, 0);
 	if (disk->fd < 0)
 		snprintf(error, NN_STRESSOR_ERROR_LEN, "could not create a file in \"%s\": %s",
 				 NN_STRESSOR_FOLDER, strerror(errno));

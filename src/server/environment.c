@@ -15,6 +15,7 @@
 #include "utils/guc.h"
 #include "utils/json.h"
 
+#include "host/detail.h"
 #include "host/topology.h"
 #include "server/environment.h"
 
@@ -55,6 +56,24 @@ nan_if_zero(uint64 value)
 	return value ? (double) value : NAN;
 }
 
+static void
+add_detail(StringInfo buf, const NnHostRoot *root)
+{
+	NnHostDetail detail;
+
+	nn_host_detail_read(root, &detail);
+	add_string(buf, "microcode", detail.microcode);
+	add_string(buf, "affinity", detail.affinity);
+	add_string(buf, "numa_nodes", detail.numa_nodes);
+	add_number(buf, "smt", detail.smt);
+	add_number(buf, "cpu_mhz", detail.cpu_mhz);
+	add_number(buf, "cpu_max_mhz", detail.cpu_max_mhz);
+	add_number(buf, "clock_read_ns", detail.clock_read_ns);
+	add_string(buf, "cgroup_path", detail.cgroup_path);
+	add_string(buf, "file_system", detail.file_system);
+	add_string(buf, "device", detail.device);
+}
+
 char *
 nn_environment_describe(const NnHostRoot *root)
 {
@@ -85,6 +104,8 @@ nn_environment_describe(const NnHostRoot *root)
 	add_number(&buf, "mem_limit_bytes", host.limits.memory_limit_bytes);
 	add_number(&buf, "autogroup", host.autogroup < 0 ? NAN : host.autogroup);
 	add_number(&buf, "block_size_bytes", BLCKSZ);
+
+	add_detail(&buf, root);
 
 	appendStringInfoString(&buf, ", \"settings\": {");
 	for (int i = 0; i < (int) lengthof(settings); i++)
