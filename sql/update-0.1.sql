@@ -22,6 +22,10 @@
 -- include 72-report-pictures.sql
 -- include 73-export.sql
 -- include 75-prometheus.sql
+-- include 76-html.sql
+-- include 77-html-style.sql
+-- include 78-html-charts.sql
+-- include 79-html-page.sql
 -- include 90-privileges.sql
 -- include 95-strangers.sql
 

@@ -104,6 +104,7 @@ DECLARE
                         JOIN hostile.ordered o USING (type));
     name     text := (SELECT format('%I.%I', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
                       WHERE p.oid = function);
+    variadic_word text := (SELECT CASE WHEN p.provariadic <> 0 THEN 'VARIADIC ' ELSE '' END FROM pg_proc p WHERE p.oid = function);
     total    bigint := 1;
     step     bigint;
     pick     bigint;
@@ -121,7 +122,7 @@ BEGIN
         args := '{}';
         FOR i IN 1 .. coalesce(cardinality(lists), 0) LOOP
             list := lists[i]::text[];
-            args := args || list[1 + pick % cardinality(list)];
+            args := args || (CASE WHEN i = cardinality(lists) THEN variadic_word ELSE '' END || list[1 + pick % cardinality(list)]);
             pick := pick / cardinality(list);
         END LOOP;
         call := format(CASE WHEN kind = 'a' THEN 'SELECT %s(%s)' WHEN kind = 'p' THEN 'CALL %s(%s)' ELSE 'SELECT count(f) FROM %s(%s) f' END,
@@ -173,7 +174,8 @@ SELECT r.role, s.statement, hostile.attempt_as(r.role, s.statement)
 -- What a role has not been granted it cannot call.
 SELECT s.statement, hostile.attempt_as('regress_hostile_nobody', s.statement)
     FROM (SELECT format(CASE f.prokind WHEN 'p' THEN 'CALL %s(%s)' ELSE 'SELECT %s(%s)' END, f.oid::regproc,
-                        (SELECT string_agg('NULL::' || t, ', ') FROM unnest(f.types) AS t)) AS statement
+                        (SELECT string_agg(CASE WHEN n = p.pronargs AND p.provariadic <> 0 THEN 'VARIADIC ' ELSE '' END || 'NULL::' || t, ', ' ORDER BY n)
+                         FROM pg_proc p, unnest(f.types) WITH ORDINALITY AS u (t, n) WHERE p.oid = f.oid)) AS statement
           FROM hostile.functions f WHERE NOT has_function_privilege('regress_hostile_nobody', f.oid, 'EXECUTE')) AS s
     WHERE hostile.attempt_as('regress_hostile_nobody', s.statement) <> '42501';
 
