@@ -15,7 +15,7 @@ AS $page$
 --timed:#5bb0e6;--requested:#f2b84a;--noise:#e0659c;--hatch:#aab2ba}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;-webkit-text-size-adjust:100%}
-main{max-width:1080px;margin:0 auto;padding:24px 20px 48px}
+main{max-width:1120px;margin:0 auto;padding:24px 20px 48px}
 h1{font-size:1.55rem;line-height:1.25;margin:0 0 2px;overflow-wrap:anywhere}
 h2{font-size:1.4rem;margin:40px 0 4px;overflow-wrap:anywhere}
 h3{font-size:1.1rem;margin:0 0 6px}
@@ -72,12 +72,12 @@ circle.l0{fill:var(--l0)}circle.l1{fill:var(--l1)}circle.l2{fill:var(--l2)}circl
 .scale:checked+label{background:var(--c1);border-color:var(--c1);color:var(--card)}
 .scale:focus-visible+label{outline:2px solid var(--c1);outline-offset:2px}
 .scale.lin:checked~.scroll g.log,.scale.log:checked~.scroll g.lin{display:none}
-table{border-collapse:collapse;font-size:.88rem;width:100%;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;font-size:.86rem;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);font-size:.86rem;padding:0 0 6px}
 th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{font-weight:600}td{max-width:44em;overflow-wrap:break-word}
 thead th{color:var(--soft);font-weight:500;white-space:nowrap}
-.n{text-align:right;white-space:nowrap;padding:5px 12px 5px 6px}
+.n{text-align:right;white-space:nowrap;padding:5px 10px 5px 4px}
 .v{white-space:nowrap;font-weight:600}.v.impact{color:var(--c2)}.v.improved{color:var(--c1)}.v.within{color:var(--c3)}.v.inconclusive,.v.baseline{color:var(--soft);font-weight:400}
 .heat td{text-align:center;border:2px solid var(--card);padding:7px 8px;white-space:nowrap}.heat thead th{text-align:center}
 .scroll+.scroll,figure+.scroll,.pair+.scroll,.scroll+figure,.scroll+.pair{margin-top:16px}
@@ -127,7 +127,7 @@ AS $page$
 		}
 		cursor.setAttribute('class', 'cursor');
 		cursor.setAttribute('y1', 0);
-		cursor.setAttribute('y2', height - 36);
+		cursor.setAttribute('y2', height - 24);
 		cursor.style.display = 'none';
 		svg.appendChild(cursor);
 		readout.textContent = 'Point at the picture, or use the arrow keys in it, for values.';

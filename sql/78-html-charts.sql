@@ -236,7 +236,7 @@ BEGIN
                format('<input class="scale log" type="radio" name="%s-s" id="%1$s-log" checked="checked"/><label for="%1$s-log">logarithmic</label>'
                       '<input class="scale lin" type="radio" name="%1$s-s" id="%1$s-lin"/><label for="%1$s-lin">linear</label>', id) ELSE '' END
         || '<div class="scroll">'
-        || @extschema@.noisy_html_svg(id, 800, (bottom + 36)::int, CASE WHEN latency THEN 'Latency over time' ELSE 'Transactions per second over time' END,
+        || @extschema@.noisy_html_svg(id, 800, (bottom + 24)::int, CASE WHEN latency THEN 'Latency over time' ELSE 'Transactions per second over time' END,
                format('%s points over the measured blocks; above: the noise of each block. The table of levels has the figures.', cardinality(p.px)),
                @extschema@.noisy_html_backdrop(run, id, top, bottom) || coalesce(lanes, '')
                || coalesce(@extschema@.noisy_html_time_axis(run, top, bottom), '') || lines)
