@@ -21,6 +21,7 @@
 -- include 71-report-guard.sql
 -- include 72-report-pictures.sql
 -- include 73-export.sql
+-- include 74-calibration-run.sql
 -- include 75-prometheus.sql
 -- include 76-html.sql
 -- include 77-html-style.sql

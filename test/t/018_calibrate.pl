@@ -156,6 +156,20 @@ like($stderr, qr/53400: not enough background worker slots.*Needed 1, free 0; ma
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
 $node->restart;
 
+# A run becomes a part of a calibration.
+make_tables($node);
+my $part = $node->safe_psql('postgres', q{SELECT noisy_calibrate('{cpu}', '20 ms', 1)});
+my $run = $node->safe_psql('postgres',
+	q{SELECT noisy_run('select-only', '{1,2}', '{0}', noise => '{}', duration => '200 ms', warmup => '0 s', repeats => 2)});
+is($node->safe_psql('postgres', "SELECT noisy_calibration_add_run($part, $run)"), '10', 'a run adds its figures');
+is( $node->safe_psql('postgres', qq{
+	SELECT string_agg(DISTINCT threads::text, ','), bool_and(valid AND repeats = (SELECT count(*) FROM noisy_blocks b
+			WHERE b.run_id = $run AND b.clients = threads AND b.accepted))
+	  FROM noisy_calibration_results WHERE calibration_id = $part AND probe = 'postgres'}),
+	'1,2|t', 'of each number of clients, a sample per block');
+($status, $stdout, $stderr) = $node->psql('postgres', "SELECT noisy_calibration_add_run($part, 0)");
+like($stderr, qr/run 0 does not exist/, 'one that does not exist adds none');
+
 # Whoever may call it needs no right to the tables.
 $node->safe_psql('postgres', q{CREATE ROLE calibrator LOGIN; GRANT EXECUTE ON FUNCTION noisy_calibrate TO calibrator;
 	GRANT pg_monitor TO calibrator});
