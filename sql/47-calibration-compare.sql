@@ -71,6 +71,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_tem
 DECLARE
     most record;
     one  record;
+    tail record;
     exact float8;
     period_ms CONSTANT float8 := 100;
 BEGIN
@@ -98,13 +99,32 @@ BEGIN
     cpulimit := round(exact::numeric, 2);
     predicted_gap_pct := 100 * (cpulimit / exact - 1);
     stall_ms := @extschema@.noisy_throttle_stall_ms(cpulimit, threads, period_ms);
+
+    -- the tails, where the fast host was calibrated under this limit, too, and both have the probe "postgres"
+    SELECT t.under, t.variant, t.threads, 100 * (t.fast_ms / t.slow_ms - 1) AS gap_pct INTO tail
+    FROM (SELECT c.calibration_id AS under, l.variant, l.threads, l.median AS fast_ms, s.median AS slow_ms, c.taken_at
+          FROM @extschema@.noisy_calibrations f
+              JOIN @extschema@.noisy_calibrations c ON c.host IS NOT DISTINCT FROM f.host AND c.calibration_id <> f.calibration_id
+              JOIN @extschema@.noisy_calibration_checks k ON k.calibration_id = c.calibration_id
+              JOIN @extschema@.noisy_calibration_results l ON l.calibration_id = c.calibration_id AND l.probe = 'postgres'
+                  AND l.variant LIKE '%, p99' AND l.valid
+              JOIN @extschema@.noisy_calibration_results s ON s.calibration_id = slow AND s.probe = l.probe
+                  AND s.variant = l.variant AND s.threads = l.threads AND s.valid AND s.median > 0
+          WHERE f.calibration_id = fast AND c.calibration_id <> slow AND k.contradiction IS NULL
+            AND abs(coalesce(k.cpulimit_said, k.cpulimit_seen) / exact - 1) <= 0.02) t
+    ORDER BY t.taken_at DESC, t.under DESC, t.threads DESC, t.variant LIMIT 1;
+    tail_gap_pct := tail.gap_pct;
     advice := concat_ws(E'\n',
         format('A limit of %s CPUs makes the fast host as fast as the slow one when all %s threads are busy (%s to %s).', cpulimit, threads,
                coalesce(round(cpulimit_low::numeric, 3)::text, '?'), coalesce(round(cpulimit_high::numeric, 3)::text, '?')),
         format('The limit is inactive below %s busy CPUs: one thread stays %s %% faster.', cpulimit, round(one_thread_gap_pct::numeric, 1)),
-        format('With all threads busy it stops everything for %s ms in each period of %s ms, which the tail of the latency shows. The tails are equal only if measured so: calibrate both again with the limit set.',
-               round(stall_ms::numeric, 1), period_ms),
-        format('Proxmox:    qm set VMID --cpulimit %s', cpulimit),
+        format('With all threads busy it stops everything for %s ms in each period of %s ms, which the tail of the latency shows. %s',
+               round(stall_ms::numeric, 1), period_ms,
+               CASE WHEN tail.gap_pct IS NULL THEN 'The tails are equal only if measured so: calibrate the fast host again with the limit set, and add a run to both (noisy_calibration_add_run).'
+                    ELSE format('Measured with the limit set (calibration %s, %s with %s clients): the tail is %s %% %s than that of the slow host.', tail.under,
+                                tail.variant, tail.threads, round(abs(tail.gap_pct)::numeric, 1), CASE WHEN tail.gap_pct > 0 THEN 'longer' ELSE 'shorter' END)
+                    END),
+        format('Proxmox:    qm set VMID --cpulimit %s   (--cpuunits is a weight: it binds only when others want the CPUs)', cpulimit),
         format('cgroup v2:  echo "%s 100000" >/sys/fs/cgroup/GROUP/cpu.max', round((cpulimit * 100000)::numeric)),
         format('cgroup v1:  echo %s >/sys/fs/cgroup/cpu/GROUP/cpu.cfs_quota_us', round((cpulimit * 100000)::numeric)),
         format('systemd:    systemctl set-property UNIT CPUQuota=%s%%', round((cpulimit * 100)::numeric)),

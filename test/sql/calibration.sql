@@ -72,6 +72,12 @@ FROM noisy_compare_calibrations((SELECT id FROM taken WHERE test = '05' AND whic
 -- the commands
 SELECT unnest(regexp_split_to_array(advice, E'\n')) AS advice FROM noisy_recommend_cpulimit(:fast, :slow);
 SELECT regexp_replace(advice, '\d+ is not', 'N is not') AS advice FROM noisy_recommend_cpulimit(:slow, :fast);
+-- the tails, once the fast host has been measured under about this limit, and the slow one
+INSERT INTO noisy_calibration_samples (calibration_id, probe, probe_version, variant, threads, unit, samples, valid)
+SELECT id, 'postgres', 1, 'select-only, p99', 4, 'ms', CASE which WHEN 'fast' THEN '{52,50,48}' ELSE '{40,40}' END::float8[], true
+FROM taken WHERE which = 'slow' AND test = '01' OR which = 'fast' AND test IN ('04', '05');
+SELECT tail_gap_pct, regexp_replace(substring(advice FROM 'Measured [^\n]*'), 'calibration \d+', 'calibration N') AS advice
+FROM noisy_recommend_cpulimit(:fast, :slow);
 -- a fleet
 SELECT host, is_standard, cpulimit FROM noisy_recommend_cpulimits(ARRAY[:fast, :slow]::bigint[]);
 -- nine repeats of the slow host at four threads: its noise floor
