@@ -285,7 +285,7 @@ COMMENT ON COLUMN noisy_host_usage.idle_pct IS 'idle, percent of the host';
 COMMENT ON COLUMN noisy_host_usage.noise_pct IS 'noise workers, percent of the host';
 COMMENT ON COLUMN noisy_host_usage.server_pct IS 'server processes, backends of the workload included, our own workers not, percent of the host';
 COMMENT ON COLUMN noisy_host_usage.driver_pct IS 'load driver, percent of the host';
-COMMENT ON COLUMN noisy_host_usage.own_pct IS 'conductor and sample worker, percent of the host';
+COMMENT ON COLUMN noisy_host_usage.own_pct IS 'conductor, sample and lock workers, percent of the host';
 COMMENT ON COLUMN noisy_host_usage.foreign_pct IS 'busy time of everybody else, percent of the host';
 COMMENT ON COLUMN noisy_host_usage.run_delay_pct IS 'time that server processes waited for a CPU, percent of one CPU';
 COMMENT ON COLUMN noisy_host_usage.throttled_pct IS 'time that our control group was throttled, percent';

@@ -39,4 +39,5 @@ ALTER TABLE noisy_run_records ALTER COLUMN label SET STORAGE MAIN, ALTER COLUMN 
 
 COMMENT ON COLUMN noisy_run_records.error IS 'why the run failed, was aborted or was stopped';
 COMMENT ON COLUMN noisy_runs.error IS 'why the run failed, was aborted or was stopped';
+COMMENT ON COLUMN noisy_host_usage.own_pct IS 'conductor, sample and lock workers, percent of the host';
 COMMENT ON COLUMN noisy_blocks.accepted IS 'whether results count this block: the judgement of the block guard when the run ended';

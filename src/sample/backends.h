@@ -23,7 +23,7 @@ typedef struct NnServerCpu
 								 * too, but our workers */
 	double		noise_s;		/* noise workers */
 	double		driver_s;		/* the workload worker */
-	double		own_s;			/* conductor and sample worker */
+	double		own_s;			/* conductor, sample and lock workers */
 	double		run_delay_s;	/* run-queue delay of the server's processes */
 	NnProcessUse processes[NN_PROCESS_KINDS];	/* seen since the sampler was
 												 * made */

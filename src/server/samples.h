@@ -33,7 +33,7 @@ typedef struct NnHostUsage
 								 * workers; workload backends included */
 	double		noise_pct;		/* noise workers */
 	double		driver_pct;		/* the workload worker */
-	double		own_pct;		/* conductor and sample worker */
+	double		own_pct;		/* conductor, sample and lock workers */
 	double		foreign_pct;	/* busy - server - noise - driver - own; not
 								 * below 0 */
 	double		run_delay_pct;	/* run-queue delay of the server's processes,
