@@ -222,30 +222,30 @@ HOST = Dashboard("host", "pg_noisyneighbor: host and neighbours", VARIABLES, CHE
           nothing="Nothing here: the reader is no member of pg_monitor.", at=(18, 32, 6, 9)),
 ])
 
-CALIBRATION = "calibration_id::text IN (${calibration:sqlstring})"
+CALIBRATION = "calibration_id = ANY (string_to_array(concat_ws(',', ${calibration:sqlstring}), ',')::bigint[])"
 NO_CALIBRATION = "Nothing here: no calibration is chosen above. SELECT noisy_calibrate() takes one."
 CALIBRATIONS = Dashboard("calibrations", "pg_noisyneighbor: calibrations", [
     Variable("calibration", "Calibration", """
         SELECT calibration_id::text AS __value, concat_ws(' ', calibration_id, label, host, to_char(taken_at, 'YYYY-MM-DD HH24:MI')) AS __text
-        FROM noisy_calibrations ORDER BY calibration_id DESC LIMIT 500""", several=True),
-    Variable("probe", "Probe", "SELECT DISTINCT probe FROM noisy_calibration_results ORDER BY probe", several=True),
+        FROM noisy_calibrations ORDER BY calibration_id DESC LIMIT 50""", several=True),
+    Variable("probe", "Probe", "SELECT DISTINCT probe FROM noisy_calibration_samples ORDER BY probe", several=True),
 ], None, range_from="now-90d", panels=[
     Table("Calibrations", """
     SELECT calibration_id, host, label, taken_at, state, environment_hash
     FROM noisy_calibrations
     WHERE $__timeFilter(taken_at)
     ORDER BY calibration_id DESC
-    LIMIT 500""", nothing="No calibration was taken in the time range. SELECT noisy_calibrate() takes one.", at=(0, 0, 24, 7)),
-    TimeSeries("Drift: median of each probe against its first in the time range", """
+    LIMIT 100""", nothing="No calibration was taken in the time range. SELECT noisy_calibrate() takes one.", at=(0, 0, 24, 7)),
+    TimeSeries("Drift: median of each probe against its first", f"""
     SELECT r.taken_at AS "time", concat_ws(' ', r.host, r.probe, r.variant, r.threads) AS metric,
            100 * r.median / nullif(first_value(r.median) OVER same, 0) AS value
-    FROM (SELECT c.taken_at, c.host, q.probe, q.variant, q.threads, q.median::float8 AS median
+    FROM (SELECT c.taken_at, c.host, q.probe, q.probe_version, q.variant, q.threads, q.median
           FROM noisy_calibrations c
           JOIN noisy_calibration_results q ON q.calibration_id = c.calibration_id
-          WHERE $__timeFilter(c.taken_at) AND q.probe IN (${probe:sqlstring})) AS r
-    WINDOW same AS (PARTITION BY r.host, r.probe, r.variant, r.threads ORDER BY r.taken_at)
-    ORDER BY 1""", unit="percent", points=True, nothing="No calibration was taken in the time range. SELECT noisy_calibrate() takes one.",
-               about="A line that leaves 100 %: the host has changed, or somebody shares it.", at=(0, 7, 24, 9)),
+          WHERE $__timeFilter(c.taken_at) AND c.{CALIBRATION} AND q.probe IN (${{probe:sqlstring}})) AS r
+    WINDOW same AS (PARTITION BY r.host, r.probe, r.probe_version, r.variant, r.threads ORDER BY r.taken_at)
+    ORDER BY 1""", unit="percent", points=True, nothing="No calibration that is chosen above was taken in the time range. SELECT noisy_calibrate() takes one.",
+               about="A line that leaves 100 %: the host has changed, or somebody shares it. Versions of a probe do not compare.", at=(0, 7, 24, 9)),
     Table("Results", f"""
     SELECT calibration_id, probe, variant, threads, unit, repeats, p10, median, p90, cv_pct, spread_pct, valid, note
     FROM noisy_calibration_results
@@ -254,7 +254,7 @@ CALIBRATIONS = Dashboard("calibrations", "pg_noisyneighbor: calibrations", [
           about="Unstable or invalid figures say why in note.", at=(0, 16, 24, 10)),
     Table("Every repeat", f"""
     SELECT r.calibration_id, r.probe, r.variant, r.threads, s.n AS repeat, s.value, r.unit
-    FROM noisy_calibration_results r, LATERAL unnest(r.samples) WITH ORDINALITY AS s (value, n)
+    FROM noisy_calibration_samples r, LATERAL unnest(r.samples) WITH ORDINALITY AS s (value, n)
     WHERE {CALIBRATION} AND r.probe IN (${{probe:sqlstring}})
     ORDER BY r.probe, r.variant, r.threads, r.calibration_id, s.n
     LIMIT 2000""", nothing=NO_CALIBRATION, at=(0, 26, 24, 9)),
