@@ -148,12 +148,33 @@ AS $$
 $$;
 COMMENT ON FUNCTION noisy_report_cause(text, float8) IS 'a component of noisy_attribution for people';
 
+-- Probes that were slower by a tenth or more.
+CREATE FUNCTION noisy_report_probes(run bigint) RETURNS text
+LANGUAGE sql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(@extschema@.noisy_report_wrap(w.line, '  - ', '    '), E'\n' ORDER BY w.clients, w.level)
+    FROM (SELECT p.clients, p.level,
+                 format('%snoise of %s %%, CPU time of the same work: ', nullif(p.clients, 0) || ' clients, ', p.level) ||
+                 string_agg(format('%s %s %% (p90 %s %%)',
+                                   CASE p.probe WHEN 'compute' THEN 'a computation' WHEN 'cache_l2' THEN 'a load from the L2 set'
+                                                ELSE 'a load from memory' END,
+                                   @extschema@.noisy_report_number(p.median_change_pct, 0, true),
+                                   @extschema@.noisy_report_number(p.p90_change_pct, 0, true)), ', ' ORDER BY p.probe) || '.' AS line
+          FROM @extschema@.noisy_probes p
+          WHERE p.run_id = run AND p.level > 0 AND greatest(p.median_change_pct, p.p90_change_pct) >= 10
+          GROUP BY p.clients, p.level) AS w
+$$;
+COMMENT ON FUNCTION noisy_report_probes(bigint)
+    IS 'part of a section of noisy_report(): probes of fixed work that were slower by 10 % or more; NULL: none was';
+
 -- Shares of five percent and more, the largest first; the rest is summed up. Causes whose intervals overlap are not told apart.
 CREATE FUNCTION noisy_report_why(run bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT E'Why: where the change of the latency came from\n' || string_agg(w.line, E'\n' ORDER BY w.clients, w.level, w.scope)
+           || coalesce(E'\n' || @extschema@.noisy_report_probes(run), '')
     FROM (SELECT c.clients, c.level, c.scope,
                  @extschema@.noisy_report_wrap(
                      format('%s clients, noise of %s %%: of %s ms in %s, ', c.clients, c.level,
@@ -189,5 +210,5 @@ COMMENT ON FUNCTION noisy_report_why(bigint)
     IS 'section of noisy_report(): the causes of what changed by more than 5 %, with their shares; NULL: nothing did, or nothing is known';
 
 GRANT SELECT ON noisy_lwlocks, noisy_attribution, noisy_probes TO pg_monitor;
-REVOKE ALL ON FUNCTION noisy_report_why(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION noisy_report_why(bigint) TO pg_monitor;
+REVOKE ALL ON FUNCTION noisy_report_why(bigint), noisy_report_probes(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION noisy_report_why(bigint), noisy_report_probes(bigint) TO pg_monitor;

@@ -25,7 +25,7 @@
 #include "core/attribution.h"
 #include "host/process.h"
 
-#define NN_FOLLOW_PERIOD_NS		UINT64_C(2000000)
+#define NN_FOLLOW_PERIOD_NS		UINT64_C(4000000)
 #define NN_FOLLOW_MAX_RECORDS	262144
 #define NN_FOLLOW_MIN_RECORDS	100 /* for a slowest hundredth */
 

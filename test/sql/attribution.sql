@@ -45,6 +45,14 @@ SELECT pg_temp.add_budget(900102, 2, 100, 1.0625, 0.5, 0.5, 0);
 SELECT pg_temp.add_budget(900102, 3, 100, 0.75, 8.5, 1.75, 1);
 SELECT pg_temp.add_budget(900102, 1, 3, 1, 0, 2, 0, 'tail');
 SELECT pg_temp.add_budget(900102, 3, 2, 2, 66, 4, 1, 'tail');
+INSERT INTO noisy_block_probes (run_id, block, probe, working_set_bytes, samples, p10_ns, median_ns, p90_ns, note) VALUES
+    (900101, 1, 'memory', 67108864, 100, 80, 100, 120, NULL), (900101, 2, 'memory', 67108864, 100, 90, 125, 240, NULL),
+    (900101, 3, 'memory', 67108864, 100, 80, 100, 120, NULL), (900101, 5, 'memory', 67108864, 100, 90, 125, 240, NULL),
+    (900101, 7, 'memory', 67108864, 100, 9000, 9000, 9000, NULL), (900101, 1, 'compute', NULL, 100, 8, 10, 12, NULL),
+    (900101, 2, 'compute', NULL, 100, 8, 10.5, 12, NULL), (900101, 1, 'cache_l2', NULL, 0, NULL, NULL, NULL, 'no such cache');
+SELECT level, probe, working_set_bytes, blocks, samples, median_ns, p90_ns, baseline_median_ns, baseline_p90_ns, median_change_pct,
+       p90_change_pct, note
+FROM noisy_probes WHERE run_id = 900101 ORDER BY level, probe;
 \pset format unaligned
 \pset tuples_only on
 SELECT noisy_report_why(900101);
