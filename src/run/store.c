@@ -336,10 +336,7 @@ store_timeline(const StoreContext *context, NnShared *shared, int64 run_id,
 {
 	bool		has_workload = shared->request.has_workload;
 	uint64		window_ns = shared->order.end_ns - shared->order.measure_ns;
-
-	/* version 0.1 of the tables does not have it */
-	bool		has_avg = get_attnum(get_relname_relid("noisy_timeline", shared->request.schema_oid),
-									 "avg_ms") != InvalidAttrNumber;
+	bool		is_current = nn_store_is_current(shared);
 
 	for (int s = 0; s < shared->order.n_seconds; s++)
 	{
@@ -375,10 +372,16 @@ store_timeline(const StoreContext *context, NnShared *shared, int64 run_id,
 		add_float(&args, has_host ? host->usage.throttled_pct : NAN);
 		add_float(&args, has_host ? host->lwlock_waiters : NAN);
 		add_arg(&args, BOOLOID, BoolGetDatum(host->checkpoint), !has_host);
-		if (has_avg)
+		if (is_current)
+		{
 			add_float(&args, has_row ? workload->avg_ms : NAN);
-		execute(context, has_avg ?
-				TIMELINE_INSERT ", avg_ms)" TIMELINE_VALUES ", $25)" : TIMELINE_INSERT ")" TIMELINE_VALUES ")",
+			add_float(&args, has_host ? host->usage.psi_cpu_some_pct : NAN);
+			add_float(&args, has_host ? host->usage.psi_memory_some_pct : NAN);
+			add_float(&args, has_host ? host->usage.psi_io_some_pct : NAN);
+		}
+		execute(context, is_current ?
+				TIMELINE_INSERT ", avg_ms, psi_cpu_some_pct, psi_memory_some_pct, psi_io_some_pct)"
+				TIMELINE_VALUES ", $25, $26, $27, $28)" : TIMELINE_INSERT ")" TIMELINE_VALUES ")",
 				&args, SPI_OK_INSERT);
 	}
 }

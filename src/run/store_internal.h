@@ -105,6 +105,12 @@ execute(const StoreContext *context, const char *statement, StoreArgs *args, int
 		elog(ERROR, "could not execute \"%s\": %s", sql, SPI_result_code_string(result));
 }
 
+/*
+ * store_samples.c: does the extension have the tables of this version?  Until somebody updates it, the library serves older
+ * ones, too.
+ */
+extern bool nn_store_is_current(NnShared *shared);
+
 /* store_samples.c: what the sample worker saw in the block that ended last. */
 extern void nn_store_samples(const StoreContext *context, NnShared *shared, int64 run_id,
 							 const NnPlanBlock *block);

@@ -352,6 +352,12 @@ store_mean_budget(const StoreContext *context, NnShared *shared, int64 run_id,
 	store_budget(context, run_id, block, "mean", workload->latency.count, &input);
 }
 
+bool
+nn_store_is_current(NnShared *shared)
+{
+	return OidIsValid(get_relname_relid("noisy_block_budget", shared->request.schema_oid));
+}
+
 void
 nn_store_samples(const StoreContext *context, NnShared *shared, int64 run_id,
 				 const NnPlanBlock *block)
@@ -360,8 +366,7 @@ nn_store_samples(const StoreContext *context, NnShared *shared, int64 run_id,
 	store_counters(context, shared, run_id, block);
 	store_host(context, shared, run_id, block);
 
-	/* until somebody updates the extension, the library serves its older tables, too */
-	if (!OidIsValid(get_relname_relid("noisy_block_budget", shared->request.schema_oid)))
+	if (!nn_store_is_current(shared))
 		return;
 	store_host_events(context, shared, run_id, block);
 	store_processes(context, shared, run_id, block);

@@ -185,6 +185,15 @@ percent(double from, double to, double whole)
 	return growth < 0 ? 0 : 100 * growth / whole;
 }
 
+/* The files are not read in the very moment that the clock is: no time is longer than all of it. */
+static double
+percent_of_time(double from, double to, double whole)
+{
+	double		pct = percent(from, to, whole);
+
+	return pct > 100 ? 100 : pct;
+}
+
 void
 nn_host_usage(const NnHostReading *from, const NnHostReading *to, NnHostUsage *usage)
 {
@@ -229,11 +238,11 @@ nn_host_usage(const NnHostReading *from, const NnHostReading *to, NnHostUsage *u
 		const NnPressure *a = &from->pressure;
 		const NnPressure *b = &to->pressure;
 
-		usage->psi_cpu_some_pct = percent(a->cpu_some_s, b->cpu_some_s, wall_s);
-		usage->psi_memory_some_pct = percent(a->memory_some_s, b->memory_some_s, wall_s);
-		usage->psi_memory_full_pct = percent(a->memory_full_s, b->memory_full_s, wall_s);
-		usage->psi_io_some_pct = percent(a->io_some_s, b->io_some_s, wall_s);
-		usage->psi_io_full_pct = percent(a->io_full_s, b->io_full_s, wall_s);
+		usage->psi_cpu_some_pct = percent_of_time(a->cpu_some_s, b->cpu_some_s, wall_s);
+		usage->psi_memory_some_pct = percent_of_time(a->memory_some_s, b->memory_some_s, wall_s);
+		usage->psi_memory_full_pct = percent_of_time(a->memory_full_s, b->memory_full_s, wall_s);
+		usage->psi_io_some_pct = percent_of_time(a->io_some_s, b->io_some_s, wall_s);
+		usage->psi_io_full_pct = percent_of_time(a->io_full_s, b->io_full_s, wall_s);
 	}
 }
 
