@@ -113,7 +113,7 @@ put_capability(FunctionCallInfo fcinfo, const char *source, bool available, cons
 	values[1] = BoolGetDatum(available);
 	put_text(values, nulls, 2, available ? NULL : fallback);
 	put_text(values, nulls, 3, available ? NULL :
-				why->reason[0] ? why->reason : "the kernel does not count it");
+			 why->reason[0] ? why->reason : "the kernel does not count it");
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -131,7 +131,10 @@ put_host(FunctionCallInfo fcinfo, const NnHostRoot *root)
 	why.reason[0] = '\0';
 	put_capability(fcinfo, "load", !isnan(nn_load_read(root, &why)), NULL, &why);
 
-	/* The reason is about the last file that can't be read: cpu, memory, io in this order. */
+	/*
+	 * The reason is about the last file that can't be read: cpu, memory, io
+	 * in this order.
+	 */
 	why.reason[0] = '\0';
 	(void) nn_pressure_read(root, &pressure, &why);
 	put_capability(fcinfo, "pressure: cpu", !isnan(pressure.cpu_some_s), "run-queue delay tells", &why);

@@ -141,7 +141,7 @@ write_words(uint64_t *words, uint64_t n, uint64_t value)
 {
 	for (uint64_t i = 0; i < n; i++)
 		words[i] = value;
-	__asm__ volatile("" : : "r"(words) : "memory");
+	__asm__ volatile (""::"r" (words):"memory");
 }
 
 /* Blocks that all threads write at once; what they write is not looked at. */

@@ -88,8 +88,8 @@ typedef struct NnTrial
 	NnFigure	figures[NN_MAX_FIGURES];
 	bool		invalid;		/* the figures must not be compared: note says
 								 * why */
-	char		note[NN_PROBE_ERROR_LEN];	/* for people; combine() and create()
-											 * may add to it */
+	char		note[NN_PROBE_ERROR_LEN];	/* for people; combine() and
+											 * create() may add to it */
 } NnTrial;
 
 /* The time in which all threads of a trial are to measure. */
@@ -121,25 +121,28 @@ typedef struct NnProbe
 								 * versions don't compare */
 
 	/*
-	 * Fill trials[NN_MAX_TRIALS]; returns their number, or 0 with the reason in
-	 * error: the probe is left out then.
+	 * Fill trials[NN_MAX_TRIALS]; returns their number, or 0 with the reason
+	 * in error: the probe is left out then.
 	 */
 	int			(*plan) (const NnProbeOptions *options, const NnTopology *host, NnTrial *trials, char *error);
 
 	/*
-	 * Optional.  Returns what all trials share, or NULL with the reason in error. May take long: *stop
-	 * says that nobody waits for it any more.
+	 * Optional.  Returns what all trials share, or NULL with the reason in
+	 * error. May take long: *stop says that nobody waits for it any more.
 	 */
 	void	   *(*open) (const NnProbeOptions *options, const atomic_bool *stop, char *error);
 	void		(*close) (void *common);
 
-	/* The state of thread 0, 1, … of a trial, or NULL with the reason in error. */
+	/*
+	 * The state of thread 0, 1, … of a trial, or NULL with the reason in
+	 * error.
+	 */
 	void	   *(*create) (const NnProbeOptions *options, const NnTrial *trial, int thread, void *common, char *error);
 	void		(*destroy) (void *state);
 
 	/*
-	 * Measure until the window is over; values[i] becomes what this thread has of figure i.  NaN: nothing could
-	 * be measured.
+	 * Measure until the window is over; values[i] becomes what this thread
+	 * has of figure i.  NaN: nothing could be measured.
 	 */
 	void		(*measure) (void *state, const NnWindow *window, double *values);
 

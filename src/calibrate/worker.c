@@ -60,6 +60,8 @@ set_state(NnRunState state)
 	nn_wake(calibration->caller_procno);
 }
 
+static void fail(int sqlerrcode, const char *detail, const char *fmt,...) pg_attribute_printf(3, 4);
+
 static void
 fail(int sqlerrcode, const char *detail, const char *fmt,...)
 {

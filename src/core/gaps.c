@@ -57,8 +57,8 @@ nn_gap_explain(double length_ns, const NnGapAccount *account, double part_ns[NN_
 	steal += bounded(account->steal_ns - steal, length_ns - delay - steal);
 
 	/*
-	 * A throttled thread waits in the run queue, but kernels since 6.18 forget
-	 * to count that now and then.
+	 * A throttled thread waits in the run queue, but kernels since 6.18
+	 * forget to count that now and then.
 	 */
 	part_ns[NN_GAP_THROTTLED] = bounded(account->throttled_ns, delay + steal);
 	part_ns[NN_GAP_RUN_QUEUE] = fmax(delay - part_ns[NN_GAP_THROTTLED], 0);

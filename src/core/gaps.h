@@ -20,7 +20,8 @@
 
 typedef enum NnGapCause
 {
-	NN_GAP_RUN_QUEUE,			/* it was ready, and its CPU did something else */
+	NN_GAP_RUN_QUEUE,			/* it was ready, and its CPU did something
+								 * else */
 	NN_GAP_THROTTLED,			/* a quota of its control group stopped it */
 	NN_GAP_STEAL,				/* the hypervisor ran something else */
 	NN_GAP_UNKNOWN,				/* it was stopped; or the kernel believes that

@@ -395,8 +395,8 @@ nn_guard_next(const NnGuardSlot *plan, int n_plan, const NnGuardBlock *done,
 	{
 		int			last = done[n_done - 1].slot;
 		bool		within_round = next < n_plan && same_round(&course, next, last);
-		bool		must_close = plan[last].level > 0;	/* the baseline behind it
-														 * may need one, too */
+		bool		must_close = plan[last].level > 0;	/* the baseline behind
+														 * it may need one, too */
 
 		if (failed_by_itself(&course, n_done - 1) && may_try(&course, last) &&
 			repeats_left > (must_close ? 1 : 0))

@@ -29,9 +29,9 @@
 
 /* What makes a period. */
 #define COHERENCE_LEAST		0.6
-#define EVIDENCE_LEAST		20.0	/* effective number of ends times coherence
-									 * squared: by chance in 3 of a million
-									 * scans (Rayleigh) */
+#define EVIDENCE_LEAST		20.0	/* effective number of ends times
+									 * coherence squared: by chance in 3 of a
+									 * million scans (Rayleigh) */
 #define HITS_LEAST			0.6
 #define COMMON_LEAST		0.5
 
@@ -49,8 +49,8 @@
 typedef struct Fold
 {
 	double	   *ends_ns;
-	double	   *weights;		/* the length: a stall is longer than what comes
-								 * between */
+	double	   *weights;		/* the length: a stall is longer than what
+								 * comes between */
 	int			n;
 	double		window_ns;
 	double		period_ns;

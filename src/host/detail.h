@@ -16,8 +16,8 @@ typedef struct NnHostDetail
 	char		microcode[64];
 	char		affinity[256];	/* list of CPUs that we may use */
 	char		numa_nodes[64]; /* list of nodes that are online */
-	char		cgroup_path[512];	/* of our own group: version 2's, else that of
-									 * the CPU controller */
+	char		cgroup_path[512];	/* of our own group: version 2's, else
+									 * that of the CPU controller */
 	char		file_system[64];	/* kind of the one that the current folder
 									 * lies on */
 	char		device[256];	/* its device */

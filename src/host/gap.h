@@ -39,7 +39,8 @@ typedef struct NnGapRecorder
 	uint64_t	cpu_from_ns;	/* CPU time of the thread at the start */
 	uint64_t	stolen_cpu_ns;	/* steal that the kernel counted as CPU time */
 	double		steal_from_ns;	/* of the host at the start */
-	uint64_t	look_cost_ns;	/* what a look takes when nothing comes between */
+	uint64_t	look_cost_ns;	/* what a look takes when nothing comes
+								 * between */
 	NnGapLook	look;			/* the last one */
 } NnGapRecorder;
 

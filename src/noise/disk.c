@@ -150,7 +150,10 @@ disk_burn(void *state)
 	DiskState  *disk = state;
 	uint64_t	block = (uint64_t) nn_random_range(&disk->random, 0, (int64_t) disk->blocks - 1);
 
-	/* Never the same content: what is equal may be merged, or not be written at all. */
+	/*
+	 * Never the same content: what is equal may be merged, or not be written
+	 * at all.
+	 */
 	disk->writes++;
 	memcpy(disk->buffer, &disk->writes, sizeof(disk->writes));
 	if (write_block(disk, block) && fdatasync(disk->fd) == 0)

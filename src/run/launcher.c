@@ -253,7 +253,8 @@ wait_for_state(NnShared *shared, NnRunState until, BackgroundWorkerHandle *handl
 		told.accepted = palloc0(shared->request.n_blocks + shared->request.max_repeats);
 	if (!handle)
 	{
-		(void) read_state(shared, &told.blocks);	/* a second waiter starts here */
+		(void) read_state(shared, &told.blocks);	/* a second waiter starts
+													 * here */
 		for (int i = 0; i < told.blocks; i++)
 			told.accepted[i] = read_verdict(shared, i).reason == NN_GUARD_ACCEPTED;
 	}

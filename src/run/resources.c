@@ -69,8 +69,8 @@ nn_resources_check(NnRequest *request, NnLoadThread *load_threads, bool local)
 	}
 
 	/*
-	 * The more processes the better, for each is scheduled on its own; but the
-	 * workload must be able to get a parallel worker.
+	 * The more processes the better, for each is scheduled on its own; but
+	 * the workload must be able to get a parallel worker.
 	 */
 	request->n_noise_workers = Min(Max(free - others - 1, 1), request->n_load_threads);
 	for (int i = 0; i < request->n_load_threads; i++)

@@ -47,7 +47,8 @@
 
 #define MAX_OTHERS			64
 #define MAX_TRIES			3
-#define SPARE_FILES			256 /* that we leave to the server and to libraries */
+#define SPARE_FILES			256 /* that we leave to the server and to
+								 * libraries */
 #define NO_FILE				(-1)
 
 typedef struct Process

@@ -110,7 +110,10 @@ publish(NnBandTracker *tracker)
 	shared->n_bands = band->number;
 	SpinLockRelease(&shared->mutex);
 
-	/* for the clients' side: odd while one is in progress, another number after each change */
+	/*
+	 * for the clients' side: odd while one is in progress, another number
+	 * after each change
+	 */
 	pg_atomic_write_u32(&shared->band_mark, (uint32) band->number * 2 - (tracker->in_progress ? 1 : 0));
 }
 
@@ -144,8 +147,8 @@ nn_bands_poll(NnBandTracker *tracker)
 		if (completed != InvalidXLogRecPtr && completed != tracker->completed_redo)
 		{
 			ended = tracker->completed_redo != InvalidXLogRecPtr;
-			tracker->completed = ended ? tracker->completed + 1 : 0;	/* we can tell from
-																		 * here on */
+			tracker->completed = ended ? tracker->completed + 1 : 0;	/* we can tell from here
+																		 * on */
 			tracker->completed_redo = completed;
 		}
 	}

@@ -18,8 +18,8 @@ typedef struct NnKinds
 	char		workload_name[NAMEDATALEN]; /* application_name of the
 											 * workload's backends */
 	int			n_procs;
-	int		   *pids;			/* by number of PGPROC: whom the kind is of; 0:
-								 * nobody */
+	int		   *pids;			/* by number of PGPROC: whom the kind is of;
+								 * 0: nobody */
 	int8	   *kinds;			/* NnProcessKind; -1: not looked up yet */
 	uint64		looked_up_ns;
 } NnKinds;

@@ -145,9 +145,9 @@ nn_json_duration_ns(const JsonbValue *value, const char *key, double min_ms, dou
 		ms = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
 	else
 		ms = 1000 * nn_interval_s(DatumGetIntervalP(DirectFunctionCall3(interval_in,
-																	 CStringGetDatum(nn_json_string(value, key)),
-																	 ObjectIdGetDatum(InvalidOid),
-																	 Int32GetDatum(-1))));
+																		CStringGetDatum(nn_json_string(value, key)),
+																		ObjectIdGetDatum(InvalidOid),
+																		Int32GetDatum(-1))));
 	if (!(ms >= min_ms && ms <= max_ms))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -22,7 +22,8 @@
 
 #define NN_MAX_WAIT_ENTRIES 1024
 #define NN_MAX_BACKEND_TYPES 64
-#define NN_MAX_BANDS		64	/* checkpoints that are kept until a block ends */
+#define NN_MAX_BANDS		64	/* checkpoints that are kept until a block
+								 * ends */
 #define NN_MAX_LOCK_WORKERS	32
 
 /* CPU of the host in one second or in a whole block; percent of the host's CPU time. NaN: not measured. */
@@ -178,7 +179,8 @@ typedef struct NnSampleResult
 	NnServerCounters counters;
 	NnProcessUse processes[NN_PROCESS_KINDS];
 	NnWhyNot	processes_why_not;
-	uint64		workload_samples[NN_WAIT_CLASSES];	/* of the workload's backends */
+	uint64		workload_samples[NN_WAIT_CLASSES];	/* of the workload's
+													 * backends */
 	NnProbeResult probes[NN_PROBES];	/* all zero: they were switched off */
 	NnWaitCount waits[NN_MAX_WAIT_ENTRIES];
 } NnSampleResult;

@@ -260,7 +260,10 @@ typedef struct NnWorkloadResult
 	NnFollowedMean followed;
 	NnFollowedMean tail;		/* the slowest hundredth of them */
 
-	/* seconds of the window that lay wholly in a checkpoint, and those in which none was on */
+	/*
+	 * seconds of the window that lay wholly in a checkpoint, and those in
+	 * which none was on
+	 */
 	double		inside_s;
 	double		outside_s;
 	NnHistogram inside;			/* latency in these */
@@ -348,7 +351,10 @@ typedef struct NnShared
 	/* The last moment of the run; nothing burns CPU after it, whoever died. */
 	pg_atomic_uint64 hard_deadline_ns;
 
-	/* Odd while a checkpoint is in progress, and another number after each change. */
+	/*
+	 * Odd while a checkpoint is in progress, and another number after each
+	 * change.
+	 */
 	pg_atomic_uint32 band_mark;
 
 	/* orders */
@@ -380,9 +386,9 @@ typedef struct NnShared
 	double		live_tps;		/* of the last second; NaN */
 	double		live_p99_ms;
 	NnFailure	failure;
-	int32		n_bands;		/* seen so far; the last NN_MAX_BANDS are kept,
-								 * number n in bands[(n - 1) % NN_MAX_BANDS].
-								 * Written by the sample worker */
+	int32		n_bands;		/* seen so far; the last NN_MAX_BANDS are
+								 * kept, number n in bands[(n - 1) %
+								 * NN_MAX_BANDS]. Written by the sample worker */
 	NnBand		bands[NN_MAX_BANDS];
 	int32		waiter_procno;	/* PGPROC of the waiting caller, -1: none */
 } NnShared;

@@ -308,7 +308,8 @@ nn_worker_fix_settings(void)
 		{"default_transaction_isolation", "read committed"},
 		{"default_transaction_deferrable", "off"},
 		{"statement_timeout", "0"},
-		{"lock_timeout", NN_LOCK_TIMEOUT},	/* somebody may hold our rows for long */
+		{"lock_timeout", NN_LOCK_TIMEOUT},	/* somebody may hold our rows for
+											 * long */
 		{"synchronous_commit", "local"},	/* a standby that is gone must not
 											 * hold up a run */
 		{"idle_in_transaction_session_timeout", "0"},

@@ -61,7 +61,8 @@ typedef struct NnFollow
 	int			n_records;
 
 	/* shared */
-	_Atomic int wanted_pid;		/* whose wait event is to be found; 0: nobody's */
+	_Atomic int wanted_pid;		/* whose wait event is to be found; 0:
+								 * nobody's */
 	const volatile uint32_t *_Atomic wait_event_info;	/* NULL: not found */
 	_Atomic bool sampling;
 	_Atomic uint64_t sampled[NN_WAIT_CLASSES];

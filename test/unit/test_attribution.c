@@ -29,10 +29,13 @@ test_by_hand(void)
 {
 	double		ms[NN_COMPONENTS];
 
-	/* 10 ms: 2 of CPU, 3 in the queue, 5 asleep; 6 of 10 samples have an event */
+	/*
+	 * 10 ms: 2 of CPU, 3 in the queue, 5 asleep; 6 of 10 samples have an
+	 * event
+	 */
 	NnBudgetInput input = {
-		.latency_ms = 10, .service_ms = 10, .wall_ms = 10, .cpu_ms = 2, .run_queue_ms = 3, .steal_ms = NAN,
-		.samples = {[NN_WAIT_CPU] = 4, [NN_WAIT_LWLOCK] = 3, [NN_WAIT_IO] = 2, [NN_WAIT_CLIENT] = 1}
+		.latency_ms = 10,.service_ms = 10,.wall_ms = 10,.cpu_ms = 2,.run_queue_ms = 3,.steal_ms = NAN,
+		.samples = {[NN_WAIT_CPU] = 4,[NN_WAIT_LWLOCK] = 3,[NN_WAIT_IO] = 2,[NN_WAIT_CLIENT] = 1}
 	};
 
 	ok(nn_budget(&input, ms), "a budget is made without a figure of steal");
@@ -43,7 +46,10 @@ test_by_hand(void)
 	   "samples with an event that were taken in the run queue count there alone");
 	ok(fabs(ms[NN_COMPONENT_UNEXPLAINED]) < 1e-12, "nothing is left over");
 
-	/* 8 of 10 samples without an event, and only 5 ms on the CPU or waiting for it */
+	/*
+	 * 8 of 10 samples without an event, and only 5 ms on the CPU or waiting
+	 * for it
+	 */
 	input.samples[NN_WAIT_CPU] = 8;
 	input.samples[NN_WAIT_LWLOCK] = 2;
 	input.samples[NN_WAIT_IO] = input.samples[NN_WAIT_CLIENT] = 0;

@@ -20,7 +20,8 @@
 #include "host/process.h"
 #include "hosts.h"
 
-static int	read_error;			/* what every read answers; 0: the kernel's own */
+static int	read_error;			/* what every read answers; 0: the kernel's
+								 * own */
 static int	reads_before_error; /* so many are let through */
 
 ssize_t
@@ -95,7 +96,7 @@ test_switches(void)
 static void
 test_kept_open(void)
 {
-	NnHostRoot	own = {.proc = NN_HOST_PROC, .sys = NN_HOST_SYS};
+	NnHostRoot	own = {.proc = NN_HOST_PROC,.sys = NN_HOST_SYS};
 	NnHostRoot	root = recorded("hybrid-2cpu");
 	NnSchedstat stat;
 	NnSchedstat later;

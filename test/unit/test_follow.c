@@ -100,7 +100,7 @@ test_tail(NnFollow *follow, pid_t sleeper, int n)
 int
 main(void)
 {
-	NnHostRoot	root = {.proc = NN_HOST_PROC, .sys = NN_HOST_SYS};
+	NnHostRoot	root = {.proc = NN_HOST_PROC,.sys = NN_HOST_SYS};
 	NnFollow   *follow = nn_follow_create(&root, classify);
 	NnSchedstat stat;
 	pid_t		child;

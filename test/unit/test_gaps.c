@@ -49,16 +49,37 @@ test_explain(void)
 	account.cpu_ns = 28 * MS;
 	nn_gap_explain(10 * MS, &account, part);
 	ok(parts_are(10 * MS, 0, 0, 0), "accounts that contradict each other do not explain more than the gap");
-	account = (NnGapAccount) {30 * MS, 30 * MS, 0, NAN, NAN};
+	account = (NnGapAccount)
+	{
+		30		   *MS,
+					30 * MS,
+					0,
+					NAN,
+					NAN
+	};
 	nn_gap_explain(10 * MS, &account, part);
 	ok(parts_are(0, 0, 0, 10 * MS), "a gap that counts as CPU time is unknown");
 	account.steal_ns = 20 * MS;
 	nn_gap_explain(10 * MS, &account, part);
 	ok(parts_are(0, 0, 10 * MS, 0), "unless the host counts steal");
-	account = (NnGapAccount) {30 * MS, 20 * MS, NAN, NAN, 0};
+	account = (NnGapAccount)
+	{
+		30		   *MS,
+					20 * MS,
+					NAN,
+					NAN,
+					0
+	};
 	nn_gap_explain(10 * MS, &account, part);
 	ok(parts_are(0, 0, 0, 10 * MS), "without the run queue's account nothing is made up");
-	account = (NnGapAccount) {100 * MS, 50 * MS, 0, NAN, 0};
+	account = (NnGapAccount)
+	{
+		100		   *MS,
+					50 * MS,
+					0,
+					NAN,
+					0
+	};
 	nn_gap_explain(50 * MS, &account, part);
 	ok(parts_are(0, 0, 0, 50 * MS), "a long gap that the host's steal does not know of was no steal");
 	account.steal_ns = 50 * MS;

@@ -346,7 +346,9 @@ test_hidden_load(void)
 {
 	static const Neighbour neighbour = {0.3, 5, 40, 0.03};
 	static const Neighbour nobody = {0, 0, 0, 0};
-	enum {N_RUNS = 400};
+	enum
+	{
+	N_RUNS = 400};
 	static double with[N_RUNS];
 	static double without[N_RUNS];
 	double		effect = log(1.5);

@@ -12,6 +12,14 @@
 
 #define US	UINT64_C(1000)
 
+static NnLockAccount
+account(uint64_t on, uint64_t off, uint64_t free, uint64_t heir, uint64_t until, bool held)
+{
+	NnLockAccount result = {on, off, free, heir, until, held};
+
+	return result;
+}
+
 static uint64_t entered;		/* what the waiter of the last wait enters as
 								 * heir_ns */
 
@@ -97,36 +105,36 @@ main(void)
 	NnLockWait	wait;
 	bool		sums = true;
 
-	wait = divide(1000, 1100, (NnLockAccount) {500, 50, 7, 0, 1000, true}, (NnLockAccount) {560, 80, 17, 0, 1100, true}, 0);
+	wait = divide(1000, 1100, account(500, 50, 7, 0, 1000, true), account(560, 80, 17, 0, 1100, true), 0);
 	ok(is(wait, 60, 30, 0, 10, 0, 0) && closes(wait), "holders on and off the CPU, and a rest");
-	wait = divide(1000, 1100, (NnLockAccount) {500, 50, 7, 0, 1000, true}, (NnLockAccount) {560, 50, 47, 0, 1100, true}, 30);
+	wait = divide(1000, 1100, account(500, 50, 7, 0, 1000, true), account(560, 50, 47, 0, 1100, true), 30);
 	ok(is(wait, 60, 0, 30, 10, 0, 0) && closes(wait) && entered == 30, "the waiter's own run queue");
-	wait = divide(1000, 1100, (NnLockAccount) {500, 50, 7, 5, 1000, true}, (NnLockAccount) {560, 50, 47, 36, 1100, true}, 0);
+	wait = divide(1000, 1100, account(500, 50, 7, 5, 1000, true), account(560, 50, 47, 36, 1100, true), 0);
 	ok(is(wait, 60, 0, 0, 40, 31, 0) && entered == 0, "somebody else was next in line, and queued");
-	wait = divide(1000, 1100, (NnLockAccount) {500, 50, 0, 0, 995, true}, (NnLockAccount) {560, 50, 45, 0, 1100, true}, 0);
+	wait = divide(1000, 1100, account(500, 50, 0, 0, 995, true), account(560, 50, 45, 0, 1100, true), 0);
 	ok(is(wait, 55, 0, 0, 45, 0, 0) && closes(wait), "what a holder on the CPU did before the wait is not in it");
-	wait = divide(1000, 1100, (NnLockAccount) {500, 50, 0, 0, 400, true}, (NnLockAccount) {510, 740, 0, 0, 1100, true}, 0);
+	wait = divide(1000, 1100, account(500, 50, 0, 0, 400, true), account(510, 740, 0, 0, 1100, true), 0);
 	ok(is(wait, 10, 90, 0, 0, 0, 0) && closes(wait), "nor is the time for which a holder without one had been away by then");
-	wait = divide(1000, 1001, (NnLockAccount) {500, 50, 0, 0, 400, false}, (NnLockAccount) {500, 50, 601, 0, 1001, true}, 0);
+	wait = divide(1000, 1001, account(500, 50, 0, 0, 400, false), account(500, 50, 601, 0, 1001, true), 0);
 	ok(is(wait, 0, 0, 0, 1, 0, 0) && closes(wait), "nor is that for which it had been free");
-	wait = divide(1000, 1100, (NnLockAccount) {500, 50, 0, 0, 400, false}, (NnLockAccount) {510, 650, 90, 0, 1100, true}, 0);
+	wait = divide(1000, 1100, account(500, 50, 0, 0, 400, false), account(510, 650, 90, 0, 1100, true), 0);
 	ok(is(wait, 10, 90, 0, 0, 0, 0) && closes(wait), "or that of a holder who had not said so yet");
-	wait = divide(1000, 1002, (NnLockAccount) {500, 50, 0, 0, 990, true}, (NnLockAccount) {504, 50, 8, 0, 1002, true}, 0);
+	wait = divide(1000, 1002, account(500, 50, 0, 0, 990, true), account(504, 50, 8, 0, 1002, true), 0);
 	ok(is(wait, 0, 0, 0, 2, 0, 0) && closes(wait), "or between a holder's last entry and its release");
-	wait = divide(1000, 1100, (NnLockAccount) {0, 0, 0, 0, 0, false}, (NnLockAccount) {50, 50, 0, 0, 1100, true}, 40);
+	wait = divide(1000, 1100, account(0, 0, 0, 0, 0, false), account(50, 50, 0, 0, 1100, true), 40);
 	ok(is(wait, 30, 30, 40, 0, 0, 40) && entered == 0, "while the waiter queues for a CPU nobody else is to blame");
-	wait = divide(1000, 1100, (NnLockAccount) {0, 0, 0, 0, 0, false}, (NnLockAccount) {0, 0, 0, 0, 1100, true}, 900);
+	wait = divide(1000, 1100, account(0, 0, 0, 0, 0, false), account(0, 0, 0, 0, 1100, true), 900);
 	ok(is(wait, 0, 0, 100, 0, 0, 0), "no part is longer than the wait");
-	wait = divide(1100, 1000, (NnLockAccount) {0, 0, 0, 0, 0, false}, (NnLockAccount) {9, 9, 0, 0, 1000, true}, 9);
+	wait = divide(1100, 1000, account(0, 0, 0, 0, 0, false), account(9, 9, 0, 0, 1000, true), 9);
 	ok(is(wait, 0, 0, 0, 0, 0, 18), "no wait has no parts");
 
 	nn_random_seed(&random, 7, 0);
 	for (int i = 0; i < 10000 && sums; i++)
 	{
 		NnLockAccount from = {nn_random_u64(&random) % 1000, nn_random_u64(&random) % 1000, nn_random_u64(&random) % 1000,
-			nn_random_u64(&random) % 1000, nn_random_u64(&random) % 2000, i % 2 == 0};
+		nn_random_u64(&random) % 1000, nn_random_u64(&random) % 2000, i % 2 == 0};
 		NnLockAccount to = {nn_random_u64(&random) % 2000, nn_random_u64(&random) % 2000, nn_random_u64(&random) % 2000,
-			nn_random_u64(&random) % 2000, 0, true};
+		nn_random_u64(&random) % 2000, 0, true};
 		double		sum;
 
 		wait = divide(1500, 1500 + nn_random_u64(&random) % 1000, from, to, nn_random_u64(&random) % 500);
