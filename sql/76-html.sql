@@ -4,7 +4,7 @@
 -- character reference. It is well-formed XML and HTML at once. Everything from outside goes through noisy_html_text().
 
 CREATE FUNCTION noisy_html_text(value text, max_length int DEFAULT 300) RETURNS text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -131,7 +131,7 @@ $$;
 COMMENT ON FUNCTION noisy_html_tick_labels(float8[]) IS 'labels of an axis';
 
 CREATE FUNCTION noisy_html_svg(id text, width int, height int, title text, description text, content text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %1$s %2$s" role="img" aria-labelledby="%3$s-t %3$s-d">'
@@ -141,7 +141,7 @@ $$;
 COMMENT ON FUNCTION noisy_html_svg(text, int, int, text, text, text) IS 'a picture with its text alternative; content is markup';
 
 CREATE FUNCTION noisy_html_legend(names text[], classes text[]) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT '<ul class="legend">' || string_agg(format('<li class="%s">%s</li>', l.class, @extschema@.noisy_html_text(l.name)), '' ORDER BY l.n) || '</ul>'
@@ -151,7 +151,7 @@ COMMENT ON FUNCTION noisy_html_legend(text[], text[]) IS 'what the colours of a 
 
 -- The first column names the row.
 CREATE FUNCTION noisy_html_table(caption text, head text[], alignment text, body text[]) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('<div class="scroll" tabindex="0" role="region" aria-label="%s"><table><caption>%1$s</caption><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>',
@@ -176,7 +176,7 @@ COMMENT ON FUNCTION noisy_html_table(text, text[], text, text[])
 
 -- rows: [{"label": …, "values": [number or null, …]}, …]; below zero has its place in tables only
 CREATE FUNCTION noisy_html_bars(id text, title text, description text, names text[], unit text, rows jsonb) RETURNS text
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- The HTML report: sections, and the page.
 
 CREATE FUNCTION noisy_html_section(id text, title text, content text, why_not text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('<section id="%s" aria-labelledby="%1$s-h"><h3 id="%1$s-h">%s</h3>%s</section>', id, @extschema@.noisy_html_text(title),

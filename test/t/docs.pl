@@ -48,9 +48,11 @@ sub shorten
 
 	$sql =~ s/,?\s*(?:duration|warmup|repeats) => (?:'[^']*'|\d+)//g;
 	$sql =~ s/(\bnoisy_(?:run|start)\((?:[^()']|'[^']*')*)\)/$1, $short)/g;
+	$sql =~ s/(\bnoisy_calibrate\((?:[^()']|'[^']*')*)\)/$1, duration => '50 ms', repeats => 1)/g;
 	$sql =~ s/\((\s*), /($1/g;
-	$sql =~ s/'(?:\d+ (?:s|min|h))'/'300 ms'/g;
-	$sql =~ s/noisy_workload_init\(\d+\)/noisy_workload_init(1)/g;
+	$sql =~ s/'\d+ (?:s|min|h)'/'300 ms'/g;
+	$sql =~ s/"\d+ (?:s|min|h)"/"1 s"/g;
+	$sql =~ s/noisy_workload_init\(\d+\)/noisy_workload_init(1, true)/g;
 	return $sql;
 }
 
@@ -64,7 +66,7 @@ cmp_ok(scalar @examples, '>', 10, 'there are examples');
 foreach my $example (@examples)
 {
 	my ($place, $sql) = @$example;
-	my ($status, $stdout, $stderr) = $node->psql('postgres', shorten($sql), on_error_stop => 1);
+	my ($status, $stdout, $stderr) = $node->psql('postgres', "\\set run 1\n" . shorten($sql), on_error_stop => 1);
 
 	is($status, 0, "$place: the example works") or diag(shorten($sql), $stderr);
 	next unless $place =~ /README/;
