@@ -24,6 +24,8 @@ $node->safe_psql('postgres', q{
 	INSERT INTO noisy_checkpoints SELECT run_id, 99, started_at, started_at, 'timed', true, 1, 8192, NULL FROM noisy_run_records;
 	INSERT INTO noisy_checkpoint_latency SELECT run_id, block, 1, 0, latency, latency FROM noisy_blocks ON CONFLICT DO NOTHING});
 
+$node->safe_psql('postgres', q{SELECT noisy_calibrate('{cpu}', '50 ms', 1)});
+
 my @tables = split /\n/, $node->safe_psql('postgres', q{
 	SELECT c.oid::regclass FROM pg_extension e, unnest(e.extconfig) t JOIN pg_class c ON c.oid = t
 	 WHERE e.extname = 'pg_noisyneighbor' AND c.relkind = 'r' ORDER BY 1});
@@ -37,7 +39,7 @@ sub contents
 }
 
 my $before = contents('postgres');
-unlike($before, qr/\|0\|/, 'the runs have rows in every table');
+unlike($before, qr/\|0\|/, 'runs and calibrations have rows in every table');
 
 foreach my $format (qw(plain custom))
 {
@@ -60,11 +62,14 @@ foreach my $format (qw(plain custom))
 
 # DELETE
 $node->safe_psql('postgres', "DELETE FROM noisy_runs WHERE run_id = $first");
-foreach my $table (@tables)
+foreach my $table (grep { !/calibration/ } @tables)
 {
 	is($node->safe_psql('postgres', "SELECT count(*) FILTER (WHERE run_id = $first), count(*) FILTER (WHERE run_id = $second) > 0 FROM $table"),
 		'0|t', "DELETE FROM noisy_runs removes its rows of $table, and leaves those of others");
 }
+
+$node->safe_psql('postgres', 'DELETE FROM noisy_calibrations');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM noisy_calibration_samples'), '0', 'DELETE FROM noisy_calibrations removes what was measured');
 
 # A database that was copied while a run was recorded as live knows that the run is not its own.
 $node->safe_psql('postgres', "UPDATE noisy_run_records SET state = 'running' WHERE run_id = $second");
