@@ -19,7 +19,7 @@ use Time::HiRes qw(sleep);
 plan skip_all => 'needs /proc' unless -r '/proc/self/stat';
 plan skip_all => 'needs prlimit' unless can_limit();
 
-my $node = new_server('memory', 'max_connections = 20', 'max_locks_per_transaction = 10', 'autovacuum = off');
+my $node = new_server('memory', 'max_connections = 20', 'max_locks_per_transaction = 24', 'autovacuum = off');
 make_tables($node);
 my $started = start_time($node);
 my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
