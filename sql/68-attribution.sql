@@ -93,7 +93,7 @@ COMMENT ON COLUMN noisy_attribution.scope IS 'mean: all transactions; tail: the 
 COMMENT ON COLUMN noisy_attribution.component IS 'cpu: the backend ran (growth at the same work is CPU inflation: caches, memory, frequency, a shared core); run_queue: it waited for a CPU; steal: the hypervisor ran somebody else, by the host''s count; lwlock, lock, io, other_waits: it slept for that; client: client, driver and the way between; backlog: the operation was due and waited for a client (open loop); unexplained: the rest';
 COMMENT ON COLUMN noisy_attribution.baseline_ms IS 'time per transaction in the baseline, ms; NULL: there is none';
 COMMENT ON COLUMN noisy_attribution.noisy_ms IS 'time per transaction at this level, ms';
-COMMENT ON COLUMN noisy_attribution.delta_ms IS 'noisy_ms - baseline_ms';
+COMMENT ON COLUMN noisy_attribution.delta_ms IS 'noisy_ms - baseline_ms; of scope mean they sum to the difference of avg_ms in noisy_results, against all baselines of the run';
 COMMENT ON COLUMN noisy_attribution.share_pct IS 'share of the change of the latency, percent; may be negative or above 100; NULL for the baseline';
 COMMENT ON COLUMN noisy_attribution.delta_low_ms IS 'lower end of the 95 % interval of the change, each block against the baselines around it, ms; NULL below two blocks';
 COMMENT ON COLUMN noisy_attribution.delta_high_ms IS 'upper end of it, ms';
