@@ -3,7 +3,7 @@
 -- The function creates tables where its caller creates tables, so it must see the caller's search_path and cannot
 -- pin one of its own.  It runs as the caller, and every name, type and operator in it is qualified.
 
-CREATE FUNCTION noisy_workload_init(scale int DEFAULT 10, replace boolean DEFAULT false) RETURNS void
+CREATE OR REPLACE FUNCTION noisy_workload_init(scale int DEFAULT 10, replace boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
 DECLARE
     max_scale CONSTANT int := 19999;
@@ -39,6 +39,14 @@ BEGIN
 
     -- As "pgbench -i" leaves them: same columns, types, filler and keys.
     IF to_drop IS NOT NULL THEN
+        -- The lock that advertises a run, see docs/architecture.md: everybody may see locks, but not everybody runs.
+        IF EXISTS (SELECT FROM pg_catalog.pg_locks l
+                   WHERE l.locktype OPERATOR(pg_catalog.=) 'userlock' AND l.objsubid OPERATOR(pg_catalog.=) 20050
+                     AND l.database OPERATOR(pg_catalog.=) (SELECT d.oid FROM pg_catalog.pg_database d
+                                                            WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())) THEN
+            RAISE EXCEPTION 'cannot replace the tables of the workload while a run is on in this database'
+                USING ERRCODE = 'object_in_use', HINT = 'Wait for its end, or stop it with noisy_stop().';
+        END IF;
         EXECUTE pg_catalog.concat('DROP TABLE ', to_drop);
     END IF;
     EXECUTE pg_catalog.format('CREATE TABLE %I.pgbench_history '

@@ -9,6 +9,7 @@
 -- include 46-calibration.sql
 -- include 47-calibration-compare.sql
 -- include 48-deletion.sql
+-- include 50-workload.sql
 -- include 60-views.sql
 -- include 65-sensitivity.sql
 -- include 66-sanity.sql

@@ -50,7 +50,7 @@ SET ROLE regress_noisy_runner;
 SELECT noisy_start('select-only', '{1}', '{0}');
 SELECT noisy_workload_init(1);
 SELECT noisy_start('select-only', '{2}', '{0,10}', duration => '1 s', warmup => '0 s', repeats => 1, noise => '{cpu}',
-                   noise_options => '{"cpu": {"workers": 1}}') AS run \gset
+                   noise_options => '{"cpu": {"workers": 1}}', options => '{"guard": false}') AS run \gset
 SELECT DISTINCT usename, datname = current_database() FROM pg_stat_activity
     WHERE application_name = 'pg_noisyneighbor run=' || :run;
 CALL noisy_wait(:run);

@@ -106,6 +106,9 @@ is(sql('SELECT noisy_stop()'), 'f', "$name: says so when there is nothing to sto
 
 $name = 'noisy_stop in a run with clients';
 $load = begin_run($node);
+my (undef, undef, $refusal) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT noisy_workload_init(1, true)");
+like($refusal, qr/55006: cannot replace the tables of the workload while a run is on/, 'tables are not replaced under a run');
+take_cpu($load);
 sql('SELECT noisy_stop()');
 check_end($load, $name, qr/^stopped\|$/, qr/run \d+ was stopped/);
 check_blocks($load, $name);

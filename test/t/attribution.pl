@@ -35,7 +35,7 @@ sub run_with
 	my ($workload, $options, $more) = @_;
 
 	return sql(qq{SELECT noisy_run('$workload', '{4}', '{0,40}', '{cpu}', duration => '1.5 s', warmup => '300 ms', repeats => 1,
-		options => '$options'${\($more // '')})});
+		options => '{"guard": false}'::jsonb || '$options'${\($more // '')})});
 }
 
 my $id = run_with('tpcb-like', '{"sample_interval": 5, "lock_probe": {"workers": 3, "hold_us": 40}}');
@@ -128,7 +128,8 @@ holds("SELECT count(*) = 0 FROM noisy_block_budget WHERE run_id = $elsewhere AND
 	'nobody is followed on a server that may be another one');
 
 # A connection that is lost: the client that is followed goes on with another backend.
-my $session = background_sql($node, 'postgres', q{SELECT noisy_run('select-only', '{2}', '{0}', duration => '3 s', warmup => '0 s', repeats => 1)});
+my $session = background_sql($node, 'postgres', q{SELECT noisy_run('select-only', '{2}', '{0}', duration => '3 s', warmup => '0 s', repeats => 1,
+	options => '{"guard": false}')});
 ok(wait_for_query($node, q{SELECT phase = 'measuring' AND elapsed_s > 1 FROM noisy_progress}), 'a run is on');
 sql(q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'pg_noisyneighbor run=%'});
 is(finish_sql($session), 0, 'it survives the end of its backends');
@@ -137,7 +138,7 @@ holds(q{SELECT sum(operations) > 0 FROM noisy_block_budget WHERE run_id = (SELEC
 	'and the client is still followed');
 
 # A thousand samples a second
-my $fast = sql(q{SELECT noisy_run('select-only', '{2}', '{0}', duration => '2 s', warmup => '0 s', repeats => 1, options => '{"sample_interval": 1}')});
+my $fast = sql(q{SELECT noisy_run('select-only', '{2}', '{0}', duration => '2 s', warmup => '0 s', repeats => 1, options => '{"sample_interval": 1, "guard": false}')});
 holds("SELECT samples_expected = 2000 AND samples_taken BETWEEN 200 AND 2000 FROM noisy_blocks WHERE run_id = $fast",
 	'samples are taken every millisecond, as far as the host lets us');
 
