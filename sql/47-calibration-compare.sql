@@ -3,18 +3,10 @@
 -- The ratio of two samples with its interval: difference of the means of logarithms, without the same variance in both (Welch).
 CREATE FUNCTION noisy_calibration_ratio(a float8[], b float8[], OUT ratio float8, OUT low float8, OUT high float8)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    WITH s AS (
-        SELECT (SELECT avg(ln(v)) FROM unnest(a) v WHERE v > 0) AS mean_a, (SELECT avg(ln(v)) FROM unnest(b) v WHERE v > 0) AS mean_b,
-               (SELECT var_samp(ln(v)) / count(*) FROM unnest(a) v WHERE v > 0) AS va, (SELECT var_samp(ln(v)) / count(*) FROM unnest(b) v WHERE v > 0) AS vb,
-               cardinality(a) AS na, cardinality(b) AS nb),
-    h AS (
-        SELECT mean_a - mean_b AS d,
-               CASE WHEN va + vb > 0 AND na > 1 AND nb > 1
-                    THEN sqrt(va + vb) * @extschema@.noisy_t_quantile(0.975,
-                             (va + vb) ^ 2 / (va ^ 2 / (na - 1) + vb ^ 2 / (nb - 1)))
-                    WHEN na > 1 AND nb > 1 THEN 0 END AS half
-        FROM s)
-    SELECT exp(d), exp(d - half), exp(d + half) FROM h
+    SELECT exp(d), exp(d - half), exp(d + half)
+    FROM (SELECT avg(ln(v)) AS mean, var_samp(ln(v)) AS variance, count(*)::int AS n FROM unnest(a) v WHERE v > 0) x,
+         (SELECT avg(ln(v)) AS mean, var_samp(ln(v)) AS variance, count(*)::int AS n FROM unnest(b) v WHERE v > 0) y,
+         LATERAL (SELECT x.mean - y.mean AS d, @extschema@.noisy_welch_half_width(x.variance, x.n, y.variance, y.n) AS half) h
 $$;
 COMMENT ON FUNCTION noisy_calibration_ratio(float8[], float8[])
     IS 'ratio of two samples of positive values, by the means of their logarithms, with its 95 % interval (Welch); the interval is NULL below two values in one of them';
