@@ -141,31 +141,8 @@ make_buffer(uint64_t bytes, uint64_t seed)
 	if (posix_memalign(&buffer, ALIGNMENT, bytes) != 0)
 		return NULL;
 	nn_random_seed(&random, seed, 0);
-	for (uint64_t i = 0; i < bytes; i += sizeof(uint64_t))
-	{
-		uint64_t	word = nn_random_u64(&random);
-
-		memcpy((unsigned char *) buffer + i, &word, sizeof(word));
-	}
+	nn_random_fill(&random, buffer, bytes);
 	return buffer;
-}
-
-/* One request; false with errno. */
-static bool
-transfer(int fd, bool reading, unsigned char *buffer, uint64_t bytes, uint64_t at)
-{
-	ssize_t		done;
-
-	do
-	{
-		errno = 0;
-		done = reading ? pread(fd, buffer, bytes, (off_t) at) : pwrite(fd, buffer, bytes, (off_t) at);
-	} while (done < 0 && errno == EINTR);
-	if (done == (ssize_t) bytes)
-		return true;
-	if (errno == 0)
-		errno = reading ? EIO : ENOSPC; /* a short one */
-	return false;
 }
 
 /* Open the file, past the page cache if that works; false with errno. */
@@ -173,7 +150,7 @@ static bool
 open_file(File *file, unsigned char *buffer)
 {
 	file->fd = nn_nameless_file(NN_STRESSOR_FOLDER, O_DIRECT);
-	file->direct = O_DIRECT != 0 && file->fd >= 0 && transfer(file->fd, false, buffer, SMALL_BYTES, 0);
+	file->direct = O_DIRECT != 0 && file->fd >= 0 && nn_transfer(file->fd, false, buffer, SMALL_BYTES, 0);
 	if (!file->direct)
 	{
 		if (file->fd >= 0)
@@ -194,7 +171,7 @@ fill_file(const File *file, unsigned char *buffer, const atomic_bool *stop)
 			errno = ECANCELED;
 			return false;
 		}
-		if (!transfer(file->fd, false, buffer, LARGE_BYTES, at))
+		if (!nn_transfer(file->fd, false, buffer, LARGE_BYTES, at))
 			return false;
 	}
 	return fsync(file->fd) == 0;
@@ -212,7 +189,7 @@ check_space(uint64_t bytes, char *error)
 		snprintf(error, NN_PROBE_ERROR_LEN, "%s", why.reason);
 		return false;
 	}
-	if (space.free_bytes >= bytes && space.free_bytes - bytes >= space.total_bytes / NN_PROBE_FREE_DIVISOR)
+	if (bytes <= nn_space_room_bytes(&space))
 		return true;
 	snprintf(error, NN_PROBE_ERROR_LEN,
 			 "a file of %llu MB would leave less than a tenth of the file system free (%llu of %llu MB are)",
@@ -324,7 +301,7 @@ disk_measure(void *state, const NnWindow *window, double *values)
 
 		/* Never the same content: what is equal may not be written at all. */
 		memcpy(requester->buffer, &begun_ns, sizeof(begun_ns));
-		if (!transfer(requester->file->fd, reading, requester->buffer, requester->request_bytes, place) ||
+		if (!nn_transfer(requester->file->fd, reading, requester->buffer, requester->request_bytes, place) ||
 			(requester->kind == DISK_FSYNC && fdatasync(requester->file->fd) != 0))
 			return;
 		ended_ns = nn_now_ns();

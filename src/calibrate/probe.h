@@ -38,9 +38,6 @@
 #define NN_MAX_TRIALS			64	/* of a probe */
 #define NN_MAX_DEPTHS			8
 
-/* Kept free of any file system that a probe writes to. */
-#define NN_PROBE_FREE_DIVISOR	10
-
 /* What was asked for. Immutable while a calibration is on. */
 typedef struct NnProbeOptions
 {

@@ -10,6 +10,8 @@
  */
 #include "core/random.h"
 
+#include <string.h>
+
 #define TWO_TO_53	9007199254740992.0
 
 static inline uint64_t
@@ -94,6 +96,19 @@ double
 nn_random_double(NnRandom *r)
 {
 	return (double) (nn_random_u64(r) >> 11) / TWO_TO_53;
+}
+
+void
+nn_random_fill(NnRandom *r, void *memory, size_t size)
+{
+	unsigned char *bytes = memory;
+
+	for (size_t i = 0; i < size; i += sizeof(uint64_t))
+	{
+		uint64_t	word = nn_random_u64(r);
+
+		memcpy(bytes + i, &word, sizeof(word));
+	}
 }
 
 void

@@ -12,6 +12,7 @@
 #ifndef NN_RANDOM_H
 #define NN_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct NnRandom
@@ -28,6 +29,9 @@ extern int64_t nn_random_range(NnRandom *r, int64_t low, int64_t high);
 
 /* Uniform in [0, 1). */
 extern double nn_random_double(NnRandom *r);
+
+/* Fill memory; size is a multiple of 8 bytes. */
+extern void nn_random_fill(NnRandom *r, void *memory, size_t size);
 
 /* A single cycle through all n elements (Sattolo): next[i] is the successor of i. */
 extern void nn_random_cycle(NnRandom *r, uint32_t *next, uint32_t n);

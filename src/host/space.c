@@ -31,6 +31,31 @@ nn_space_read(const char *folder, NnSpace *space, NnWhyNot *why)
 	return true;
 }
 
+uint64_t
+nn_space_room_bytes(const NnSpace *space)
+{
+	uint64_t	kept = space->total_bytes / 100 * NN_SPACE_KEPT_PERCENT;
+
+	return space->free_bytes > kept ? space->free_bytes - kept : 0;
+}
+
+bool
+nn_transfer(int fd, bool reading, void *buffer, size_t bytes, uint64_t at)
+{
+	ssize_t		done;
+
+	do
+	{
+		errno = 0;
+		done = reading ? pread(fd, buffer, bytes, (off_t) at) : pwrite(fd, buffer, bytes, (off_t) at);
+	} while (done < 0 && errno == EINTR);
+	if (done == (ssize_t) bytes)
+		return true;
+	if (errno == 0)
+		errno = reading ? EIO : ENOSPC; /* a short one */
+	return false;
+}
+
 int
 nn_nameless_file(const char *folder, int flags)
 {

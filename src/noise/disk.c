@@ -62,18 +62,7 @@ disk_default_bytes(const NnTopology *host)
 static bool
 write_block(DiskState *disk, uint64_t block)
 {
-	ssize_t		written;
-
-	do
-	{
-		errno = 0;
-		written = pwrite(disk->fd, disk->buffer, BLOCK_BYTES, (off_t) (block * BLOCK_BYTES));
-	} while (written < 0 && errno == EINTR);
-	if (written == (ssize_t) BLOCK_BYTES)
-		return true;
-	if (errno == 0)
-		errno = ENOSPC;			/* a short write */
-	return false;
+	return nn_transfer(disk->fd, false, disk->buffer, BLOCK_BYTES, block * BLOCK_BYTES);
 }
 
 /* Take the space; false with errno. */
@@ -104,12 +93,7 @@ disk_create(uint64_t bytes, uint64_t seed, char *error)
 	nn_random_seed(&disk->random, seed, 0);
 
 	/* Random bytes: some file systems and disks compress. */
-	for (uint64_t i = 0; i < BLOCK_BYTES; i += sizeof(uint64_t))
-	{
-		uint64_t	word = nn_random_u64(&disk->random);
-
-		memcpy(disk->buffer + i, &word, sizeof(word));
-	}
+	nn_random_fill(&disk->random, disk->buffer, BLOCK_BYTES);
 	disk->fd = nn_nameless_file(NN_STRESSOR_FOLDER, 0);
 	if (disk->fd < 0)
 		snprintf(error, NN_STRESSOR_ERROR_LEN, "could not create a file in \"%s\": %s",

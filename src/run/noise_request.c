@@ -24,9 +24,6 @@
 
 #define NN_MIN_BYTES	4096
 
-/* Noise leaves this part of a file system free. */
-#define NN_FREE_PERCENT	10
-
 static const char *const planned[] = {"lock", NULL};
 
 typedef struct NoiseOptions
@@ -238,7 +235,6 @@ check_disk(const NoiseRequest *noise)
 	double		ceiling = nn_max_disk_mb * 1048576.0;
 	double		needed = 0;
 	NnSpace		space;
-	double		room;
 
 	for (int i = 0; i < request->n_stressors; i++)
 		if (noise->options[i].stressor->on_disk)
@@ -255,13 +251,12 @@ check_disk(const NoiseRequest *noise)
 	if (needed == 0 || !(nn_space_read(NN_STRESSOR_FOLDER, &space, NULL) ||
 						 nn_space_read("base", &space, NULL)))
 		return;
-	room = (double) space.free_bytes - (double) space.total_bytes * NN_FREE_PERCENT / 100.0;
-	if (needed > room)
+	if (needed > (double) nn_space_room_bytes(&space))
 		ereport(ERROR,
 				(errcode(ERRCODE_DISK_FULL),
 				 errmsg("noise would take too much of the disk"),
 				 errdetail("Needed %.0f MB, %.0f MB are free, and %d %% of the file system's %.0f MB stay so.",
-						   needed / 1048576, space.free_bytes / 1048576.0, NN_FREE_PERCENT,
+						   needed / 1048576, space.free_bytes / 1048576.0, NN_SPACE_KEPT_PERCENT,
 						   space.total_bytes / 1048576.0),
 				 errhint("Set \"bytes\" or \"workers\" in noise_options lower.")));
 }
