@@ -20,9 +20,8 @@
 #include <sys/mman.h>
 
 #include "calibrate/probe.h"
-#include "core/random.h"
+#include "core/chase.h"
 
-#define LINE_BYTES		64
 #define SMALLEST_BYTES	(UINT64_C(16) << 10)
 #define LLC_MULTIPLE	4
 #define STEPS			4096	/* between two looks at the clock */
@@ -31,9 +30,9 @@
 
 typedef struct CacheState
 {
-	void	  **lines;
+	NnChaseLine *lines;
 	size_t		bytes;
-	void	  **at;
+	NnChaseLine *at;
 } CacheState;
 
 static void
@@ -68,26 +67,6 @@ cache_plan(const NnProbeOptions *options, const NnTopology *host, NnTrial *trial
 	return n;
 }
 
-/* Link the lines to one cycle; false when there is no memory for its order. */
-static bool
-link_lines(CacheState *cache, uint64_t seed)
-{
-	uint32_t	n = (uint32_t) (cache->bytes / LINE_BYTES);
-	uint32_t   *order = malloc(n * sizeof(uint32_t));
-	NnRandom	random;
-
-	if (order == NULL)
-		return false;
-	nn_random_seed(&random, seed, 0);
-	nn_random_cycle(&random, order, n);
-	for (uint32_t i = 0; i < n; i++)
-		cache->lines[(size_t) i * (LINE_BYTES / sizeof(void *))] =
-			&cache->lines[(size_t) order[i] * (LINE_BYTES / sizeof(void *))];
-	free(order);
-	cache->at = cache->lines;
-	return true;
-}
-
 static void
 cache_destroy(void *state)
 {
@@ -120,21 +99,14 @@ cache_create(const NnProbeOptions *options, const NnTrial *trial, int thread, vo
 #ifdef MADV_NOHUGEPAGE
 	(void) madvise(cache->lines, cache->bytes, MADV_NOHUGEPAGE);
 #endif
-	if (!link_lines(cache, options->seed))
+	if (!nn_chase_link(cache->lines, cache->bytes, options->seed))
 	{
 		snprintf(error, NN_PROBE_ERROR_LEN, "out of memory");
 		cache_destroy(cache);
 		return NULL;
 	}
+	cache->at = cache->lines;
 	return cache;
-}
-
-static void **
-chase(void **at, int steps)
-{
-	for (int i = 0; i < steps; i++)
-		at = (void **) *(void *volatile *) at;
-	return at;
 }
 
 static void
@@ -146,7 +118,7 @@ cache_measure(void *state, const NnWindow *window, double *values)
 
 	do
 	{
-		cache->at = chase(cache->at, STEPS);
+		cache->at = nn_chase_walk(cache->at, STEPS);
 		steps += STEPS;
 		ended_ns = nn_now_ns();
 	} while (!nn_window_over(window));

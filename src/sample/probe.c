@@ -32,11 +32,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/chase.h"
 #include "core/clock.h"
 #include "core/random.h"
 #include "core/statistics.h"
 
-#define LINE_BYTES		64
 #define COMPUTE_STEPS	8000
 #define MEMORY_STEPS	256
 #define L2_SHARE		4
@@ -46,12 +46,6 @@
 #define PAUSES			240
 #define MAX_SET_BYTES	(UINT64_C(128) << 20)
 #define MAX_SET_SHARE	64		/* of the memory that is available */
-
-typedef struct Line
-{
-	struct Line *next;
-	char		padding[LINE_BYTES - sizeof(struct Line *)];
-} Line;
 
 /* Kept from being optimised away. */
 static volatile uint64_t computed;
@@ -104,29 +98,20 @@ nn_probe_is_done(NnProbe *probe)
 }
 
 /* A cycle through all lines of a set; NULL when there is no memory for it. */
-static Line *
+static NnChaseLine *
 make_set(uint64_t bytes, uint64_t seed)
 {
-	uint32_t	n = (uint32_t) (bytes / LINE_BYTES);
-	uint32_t   *order = malloc(n * sizeof(uint32_t));
-	void	   *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	Line	   *lines = memory;
-	NnRandom	random;
+	NnChaseLine *lines = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (order == NULL || memory == MAP_FAILED)
-	{
-		free(order);
+	if (lines == MAP_FAILED)
 		return NULL;
-	}
 #ifdef MADV_HUGEPAGE
-	(void) madvise(memory, bytes, MADV_HUGEPAGE);	/* not known: small ones */
+	(void) madvise(lines, bytes, MADV_HUGEPAGE);	/* not known: small ones */
 #endif
-	nn_random_seed(&random, seed, 0);
-	nn_random_cycle(&random, order, n);
-	for (uint32_t i = 0; i < n; i++)
-		lines[i].next = &lines[order[i]];
-	free(order);
-	return lines;
+	if (nn_chase_link(lines, bytes, seed))
+		return lines;
+	(void) munmap(lines, bytes);
+	return NULL;
 }
 
 static double
@@ -146,19 +131,16 @@ compute(void)
 
 /* Go on through a set by "steps" lines; ns per line. */
 static double
-walk(Line **at, uint64_t steps)
+walk(NnChaseLine **at, uint64_t steps)
 {
 	uint64_t	since_ns = nn_thread_cpu_ns();
-	Line	   *line = *at;
 
-	for (uint64_t i = 0; i < steps; i++)
-		line = *(Line *volatile *) &line->next;
-	*at = line;
+	*at = nn_chase_walk(*at, steps);
 	return (double) (nn_thread_cpu_ns() - since_ns) / (double) steps;
 }
 
 static void
-run_round(NnProbe *probe, Line *at[NN_PROBES])
+run_round(NnProbe *probe, NnChaseLine *at[NN_PROBES])
 {
 	int			n = probe->n_samples;
 
@@ -167,7 +149,7 @@ run_round(NnProbe *probe, Line *at[NN_PROBES])
 	probe->samples[NN_PROBE_COMPUTE][n] = (float) compute();
 	if (at[NN_PROBE_L2] != NULL)
 	{
-		uint64_t	lines = probe->set_bytes[NN_PROBE_L2] / LINE_BYTES;
+		uint64_t	lines = probe->set_bytes[NN_PROBE_L2] / NN_CHASE_LINE_BYTES;
 
 		(void) walk(&at[NN_PROBE_L2], lines);
 		nn_sleep_until_ns(nn_now_ns() + EXPOSURE_NS);
@@ -179,7 +161,7 @@ run_round(NnProbe *probe, Line *at[NN_PROBES])
 }
 
 static void
-run_window(NnProbe *probe, Line *at[NN_PROBES], NnRandom *random, uint64_t start_ns, uint64_t end_ns)
+run_window(NnProbe *probe, NnChaseLine *at[NN_PROBES], NnRandom *random, uint64_t start_ns, uint64_t end_ns)
 {
 	double		cost_ns = MIN_PAUSE_NS / PAUSES;
 	uint64_t	next_ns = start_ns + (uint64_t) (nn_random_double(random) * MIN_PAUSE_NS);
@@ -209,7 +191,7 @@ void *
 nn_probe_thread_main(void *arg)
 {
 	NnProbe    *probe = arg;
-	Line	   *at[NN_PROBES] = {NULL};
+	NnChaseLine *at[NN_PROBES] = {NULL};
 	NnRandom	random;
 	uint64_t	window = 0;
 
