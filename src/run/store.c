@@ -3,9 +3,7 @@
  * store.c
  *	  Keeping runs in tables: with store_samples.c the only user of SPI.  See store.h.
  *
- * The conductor's session is the bootstrap superuser's.  Statements run as the owner of the
- * tables, in a security-restricted context, with a fixed search_path and qualified names: nothing that
- * others have created is looked up or executed.
+ * Statements run as server/statement.h says.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,16 +11,12 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/snapmgr.h"
@@ -35,6 +29,7 @@
 #include "server/histogram_datum.h"
 
 #define NN_RUN_TABLE	"noisy_run_records"
+#define NN_WHY_GONE		"The extension was dropped while a run was on."
 
 static Oid
 run_table(Oid schema)
@@ -42,61 +37,16 @@ run_table(Oid schema)
 	return get_relname_relid(NN_RUN_TABLE, schema);
 }
 
-static Oid
-table_owner(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner;
-
-	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("the tables of extension \"%s\" are gone", NN_NAME),
-				 errdetail("The extension was dropped while a run was on.")));
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
-/* Become the owner of the tables, who must not run what a caller's search_path leads to. */
 static void
 assume_owner(Oid schema, StoreContext *context)
 {
-	context->settings = NewGUCNestLevel();
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	GetUserIdAndSecContext(&context->user, &context->sec_context);
-	SetUserIdAndSecContext(table_owner(run_table(schema)),
-						   context->sec_context | SECURITY_LOCAL_USERID_CHANGE |
-						   SECURITY_RESTRICTED_OPERATION);
-	context->schema = quote_identifier(get_namespace_name(schema));
-	SPI_connect();
-}
-
-static void
-resume_identity(StoreContext *context)
-{
-	SPI_finish();
-	SetUserIdAndSecContext(context->user, context->sec_context);
-	AtEOXact_GUC(true, context->settings);
+	nn_statement_assume_owner(schema, NN_RUN_TABLE, NN_WHY_GONE, context);
 }
 
 static void
 begin(NnShared *shared, StoreContext *context)
 {
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	assume_owner(shared->request.schema_oid, context);
-}
-
-static void
-commit(StoreContext *context)
-{
-	resume_identity(context);
-	PopActiveSnapshot();
-	CommitTransactionCommand();
-	pgstat_report_stat(true);
+	nn_statement_begin(shared->request.schema_oid, NN_RUN_TABLE, NN_WHY_GONE, context);
 }
 
 static void
@@ -121,11 +71,7 @@ nn_store_run_begin(NnShared *shared, const char *environment)
 			" error = 'the server or the conductor of the run died'"
 			" WHERE state IN ('starting', 'running')", &args, SPI_OK_UPDATE);
 
-	/* a label of "" is a label */
-	if (nn_shared_label(shared))
-		add_arg(&args, TEXTOID, CStringGetTextDatum(nn_shared_label(shared)), false);
-	else
-		add_text(&args, NULL);
+	add_given_text(&args, nn_shared_label(shared));
 	add_arg(&args, NAMEOID, DirectFunctionCall1(namein, CStringGetDatum(shared->request.role_name)),
 			false);
 	add_text(&args, shared->request.has_workload ? shared->request.workload : NULL);
@@ -138,7 +84,7 @@ nn_store_run_begin(NnShared *shared, const char *environment)
 			" VALUES ($1, 'starting', $2, $3, $4::pg_catalog.jsonb, $5::pg_catalog.jsonb, $6)"
 			" RETURNING run_id", &args, SPI_OK_INSERT_RETURNING);
 	run_id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	commit(&context);
+	nn_statement_commit(&context);
 	return run_id;
 }
 
@@ -151,7 +97,7 @@ nn_store_run_forget(NnShared *shared, int64 run_id)
 	begin(shared, &context);
 	add_int(&args, run_id);
 	execute(&context, "DELETE FROM %s." NN_RUN_TABLE " WHERE run_id = $1", &args, SPI_OK_DELETE);
-	commit(&context);
+	nn_statement_commit(&context);
 }
 
 void
@@ -174,7 +120,7 @@ nn_store_run_state(NnShared *shared, int64 run_id, NnRunState state, const char 
 			" WHERE run_id = $1", &args, SPI_OK_UPDATE);
 	if (SPI_processed == 0)
 		run_deleted(run_id);
-	commit(&context);
+	nn_statement_commit(&context);
 }
 
 Oid
@@ -418,7 +364,7 @@ nn_store_block(NnShared *shared, int64 run_id, const NnPlanBlock *block, Timesta
 	}
 	for (int i = 0; i < n_changed; i++)
 		store_verdict(&context, shared, run_id, changed[i]);
-	commit(&context);
+	nn_statement_commit(&context);
 }
 
 /*
@@ -436,7 +382,7 @@ nn_store_run_end(NnShared *shared, int64 run_id)
 		begin(shared, &context);
 		if (nn_store_has_bands(shared))
 			nn_store_bands(&context, shared, run_id);
-		commit(&context);
+		nn_statement_commit(&context);
 	}
 	PG_CATCH();
 	{
@@ -470,7 +416,7 @@ nn_store_run_known(Oid schema, int64 run_id)
 	add_int(&args, run_id);
 	execute(&context, "SELECT FROM %s." NN_RUN_TABLE " WHERE run_id = $1", &args, SPI_OK_SELECT);
 	known = SPI_processed > 0;
-	resume_identity(&context);
+	nn_statement_resume_identity(&context);
 	return known;
 }
 
