@@ -86,18 +86,32 @@ like(sql("SELECT noisy_report($id)"), qr/\d of 2 doses of the plan have no block
 # A checkpoint in a dose, and none in its baselines
 #
 
+# Returns the block that had the checkpoint, or nothing when the checkpoint or the baseline before it is of no use.
+sub checkpoint_in_dose
+{
+	$load = { node => $node, database => 'postgres' };
+	$load->{session} = background_sql($node, 'postgres', "SELECT noisy_run($arguments, options => '{\"guard\": {\"max_repeats\": 9}}')");
+	wait_until_on($load, q{level > 0 AND phase = 'measuring'});
+	my $block = sql('SELECT block FROM noisy_progress');
+	sql('UPDATE pgbench_branches SET bbalance = bbalance; CHECKPOINT');
+	my $same = sql('SELECT block FROM noisy_progress') eq $block;
+	is(finish_sql($load->{session}), 0, "$name: the run completes");
+	my $before = sql("SELECT accepted FROM noisy_blocks WHERE run_id = $load->{run_id} AND block = $block - 1");
+	return $same && $before eq 't' ? $block : undef;
+}
+
 $name = 'a checkpoint';
-$load = { node => $node, database => 'postgres' };
-$load->{session} = background_sql($node, 'postgres', "SELECT noisy_run($arguments, options => '{\"guard\": {\"max_repeats\": 9}}')");
-wait_until_on($load, q{level > 0 AND phase = 'measuring'});
-my $block = sql('SELECT block FROM noisy_progress');
-sql('UPDATE pgbench_branches SET bbalance = bbalance; CHECKPOINT');
-my $same = sql('SELECT block FROM noisy_progress') eq $block;
-is(finish_sql($load->{session}), 0, "$name: the run completes");
+my $block;
+foreach my $try (1 .. 5)
+{
+	$block = checkpoint_in_dose();
+	last if defined $block;
+	note('the machine was too slow to have it in one block, or its baseline was disturbed');
+}
 SKIP:
 {
-	skip 'the machine was too slow to have it in one block', 1
-	  unless $same;
+	skip 'no try had the checkpoint in one block after a baseline that counts', 1
+	  unless defined $block;
 	like(sql("SELECT coalesce(reject_reason, 'none') FROM noisy_blocks WHERE run_id = $load->{run_id} AND block = $block"),
 		qr/^(checkpoint: requested, in the baseline before it: none|foreign CPU.*|noise dose.*|load driver.*)$/, "$name: rejects the block");
 }
