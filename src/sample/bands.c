@@ -28,8 +28,13 @@
 #include "port/pg_crc32c.h"
 #include "utils/timestamp.h"
 
+#include "core/clock.h"
 #include "host/host.h"
 #include "sample/bands.h"
+
+#define NN_REPORT_NS		(150 * NN_NS_PER_MS)	/* the checkpointer reports
+												 * between its naps of 100 ms */
+#define NN_LAST_POLLS_NS	(10 * NN_NS_PER_MS)
 
 /* Redo pointer of the checkpoint that was completed last; Invalid when it can't be read now. */
 static XLogRecPtr
@@ -185,4 +190,23 @@ nn_bands_poll(NnBandTracker *tracker)
 	tracker->latest = now;
 	tracker->polled_at = now_at;
 	return was_on || ended || tracker->in_progress;
+}
+
+/*
+ * What the checkpointer had last reported can be a nap of its old.  So a band that the run does not see to its end
+ * ends where it reported again.
+ */
+void
+nn_bands_end(NnBandTracker *tracker)
+{
+	uint64		until_ns = nn_now_ns() + NN_REPORT_NS;
+	int64		reported;
+
+	(void) nn_bands_poll(tracker);
+	reported = tracker->latest.buffers;
+	while (tracker->in_progress && tracker->latest.buffers == reported && nn_now_ns() < until_ns)
+	{
+		nn_sleep_until_ns(nn_now_ns() + NN_LAST_POLLS_NS);
+		(void) nn_bands_poll(tracker);
+	}
 }

@@ -41,4 +41,7 @@ extern void nn_bands_begin(NnBandTracker *tracker, NnShared *shared);
  */
 extern bool nn_bands_poll(NnBandTracker *tracker);
 
+/* The last polls of a run.  May take a tenth of a second where a checkpoint is in progress. */
+extern void nn_bands_end(NnBandTracker *tracker);
+
 #endif							/* NN_BANDS_H */

@@ -342,4 +342,5 @@ nn_sample_main(Datum main_arg)
 		if (going)
 			nn_worker_done(&worker);
 	}
+	nn_bands_end(&bands);
 }
