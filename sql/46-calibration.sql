@@ -53,6 +53,19 @@ COMMENT ON COLUMN noisy_calibration_samples.valid IS 'whether they may be compar
 COMMENT ON COLUMN noisy_calibration_samples.note IS 'why not, or what is to be known about them';
 COMMENT ON COLUMN noisy_calibration_samples.probe_version IS 'version of the probe: results of different versions do not compare';
 
+-- What the probe "postgres" reads: the same on every host, hence never written.
+CREATE TABLE noisy_calibration_accounts (
+    aid      int PRIMARY KEY,
+    abalance int NOT NULL,
+    filler   character(84) NOT NULL
+);
+COMMENT ON TABLE noisy_calibration_accounts IS 'data set of the probe "postgres" of noisy_calibrate()';
+COMMENT ON COLUMN noisy_calibration_accounts.aid IS 'key';
+COMMENT ON COLUMN noisy_calibration_accounts.abalance IS 'what is looked up';
+COMMENT ON COLUMN noisy_calibration_accounts.filler IS 'makes a row as long as one of pgbench_accounts';
+INSERT INTO noisy_calibration_accounts SELECT n, 0, '' FROM pg_catalog.generate_series(1, 10000) AS n;
+GRANT SELECT ON noisy_calibration_accounts TO PUBLIC;
+
 SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_records', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_samples', '');

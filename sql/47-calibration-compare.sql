@@ -64,6 +64,7 @@ DECLARE
     most record;
     one  record;
     tail record;
+    cpus  float8;
     exact float8;
     period_ms CONSTANT float8 := 100;
 BEGIN
@@ -81,10 +82,14 @@ BEGIN
     WHERE c.probe = 'cpu' AND c.variant = most.variant AND c.threads = 1;
     threads := most.threads;
     one_thread_gap_pct := one.gap_pct;
-    exact := threads / (1 + most.gap_pct / 100);
-    cpulimit_low := threads / (1 + most.gap_high_pct / 100);
-    cpulimit_high := threads / (1 + most.gap_low_pct / 100);
-    IF most.gap_pct <= 0 THEN
+
+    -- what the threads had: all CPUs that they ask for, or the limit that was set already
+    SELECT least(threads, coalesce(k.cpulimit_said, k.cpulimit_seen)) INTO cpus
+    FROM @extschema@.noisy_calibration_checks k WHERE k.calibration_id = fast;
+    exact := cpus / (1 + most.gap_pct / 100);
+    cpulimit_low := cpus / (1 + most.gap_high_pct / 100);
+    cpulimit_high := cpus / (1 + most.gap_low_pct / 100);
+    IF exact >= threads THEN
         advice := format('Calibration %s is not faster with %s threads: it needs no limit.', fast, threads);
         RETURN;
     END IF;
@@ -109,10 +114,10 @@ BEGIN
     advice := concat_ws(E'\n',
         format('A limit of %s CPUs makes the fast host as fast as the slow one when all %s threads are busy (%s to %s).', cpulimit, threads,
                coalesce(round(cpulimit_low::numeric, 3)::text, '?'), coalesce(round(cpulimit_high::numeric, 3)::text, '?')),
-        format('The limit is inactive below %s busy CPUs: one thread stays %s %% faster.', cpulimit, round(one_thread_gap_pct::numeric, 1)),
+        format('The limit is inactive below %s busy CPUs%s.', cpulimit, ': one thread stays ' || round(one_thread_gap_pct::numeric, 1) || ' % faster'),
         format('With all threads busy it stops everything for %s ms in each period of %s ms, which the tail of the latency shows. %s',
                round(stall_ms::numeric, 1), period_ms,
-               CASE WHEN tail.gap_pct IS NULL THEN 'The tails are equal only if measured so: calibrate the fast host again with the limit set, and add a run to both (noisy_calibration_add_run).'
+               CASE WHEN tail.gap_pct IS NULL THEN 'The tails are equal only if measured so: calibrate the fast host again with the limit set, and both with the probe "postgres".'
                     ELSE format('Measured with the limit set (calibration %s, %s with %s clients): the tail is %s %% %s than that of the slow host.', tail.under,
                                 tail.variant, tail.threads, round(abs(tail.gap_pct)::numeric, 1), CASE WHEN tail.gap_pct > 0 THEN 'longer' ELSE 'shorter' END)
                     END),
@@ -127,7 +132,7 @@ $$;
 REVOKE ALL ON FUNCTION noisy_recommend_cpulimit(bigint, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION noisy_recommend_cpulimit(bigint, bigint) TO pg_monitor;
 COMMENT ON FUNCTION noisy_recommend_cpulimit(bigint, bigint)
-    IS 'limit, CPUs, that makes a fast host as fast as a slow one with all threads busy: threads * slow / fast, with its 95 % interval, what it leaves, and the commands that set it';
+    IS 'limit, CPUs, that makes a fast host as fast as a slow one with all threads busy: threads (or the limit that was set already) * slow / fast, with its 95 % interval, what it leaves, and the commands that set it';
 
 CREATE FUNCTION noisy_recommend_cpulimits(calibrations bigint[])
 RETURNS TABLE (calibration_id bigint, host text, is_standard boolean, cpulimit float8, predicted_gap_pct float8, one_thread_gap_pct float8,
@@ -169,14 +174,16 @@ LANGUAGE sql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS
     SELECT c.calibration_id, c.label, c.taken_at, coalesce(k.cpulimit_said, k.cpulimit_seen), g.threads, g.a_median, g.b_median,
            g.gap_pct, g.gap_low_pct, g.gap_high_pct,
            CASE WHEN coalesce(k.cpulimit_said, k.cpulimit_seen) < g.threads
-                THEN 100 * (coalesce(k.cpulimit_said, k.cpulimit_seen) / (g.threads / (1 + base.gap_pct / 100)) - 1) END,
+                THEN 100 * (coalesce(k.cpulimit_said, k.cpulimit_seen) / (base.cpus / (1 + base.gap_pct / 100)) - 1) END,
            k.contradiction IS NULL, k.contradiction
     FROM @extschema@.noisy_calibrations c
         JOIN @extschema@.noisy_calibrations f ON f.calibration_id = fast AND c.host = f.host
         CROSS JOIN free
         CROSS JOIN LATERAL (SELECT * FROM @extschema@.noisy_compare_calibrations(c.calibration_id, slow) x
                             WHERE x.probe = 'cpu' AND x.threads = free.threads ORDER BY x.variant LIMIT 1) g
-        CROSS JOIN LATERAL (SELECT x.gap_pct FROM @extschema@.noisy_compare_calibrations(fast, slow) x
+        CROSS JOIN LATERAL (SELECT x.gap_pct, least(x.threads, coalesce(b.cpulimit_said, b.cpulimit_seen)) AS cpus
+                            FROM @extschema@.noisy_compare_calibrations(fast, slow) x
+                                LEFT JOIN @extschema@.noisy_calibration_checks b ON b.calibration_id = fast
                             WHERE x.probe = 'cpu' AND x.threads = free.threads AND x.variant = g.variant) base
         LEFT JOIN @extschema@.noisy_calibration_checks k ON k.calibration_id = c.calibration_id
     ORDER BY c.taken_at, c.calibration_id

@@ -35,6 +35,7 @@ typedef struct NnCalibrationRequest
 {
 	Oid			database_oid;
 	Oid			schema_oid;		/* of the extension */
+	Oid			role_oid;
 	char		role_name[NAMEDATALEN];
 	int			n_probes;
 	int			probes[NN_MAX_PROBES];	/* places in nn_probes */

@@ -17,6 +17,7 @@ const NnProbe *const nn_probes[] = {
 	&nn_probe_jitter,
 	&nn_probe_hold,
 	&nn_probe_disk,
+	&nn_probe_postgres,
 	NULL
 };
 

@@ -56,6 +56,9 @@ typedef struct NnProbeOptions
 	uint64_t	duration_ns;	/* of one repeat */
 	int			repeats;
 	uint64_t	seed;
+	const struct NnTarget *server;	/* how to connect to this server; only in
+									 * the worker, and only where a probe asks
+									 * for it */
 } NnProbeOptions;
 
 /* How a figure of a trial comes from those of its threads, where the probe has no combine(). */
@@ -116,6 +119,7 @@ typedef struct NnProbe
 	const char *name;
 	int			version;		/* of the kernel: results of different
 								 * versions don't compare */
+	bool		connects;		/* it needs options->server */
 
 	/*
 	 * Fill trials[NN_MAX_TRIALS]; returns their number, or 0 with the reason
@@ -173,5 +177,6 @@ extern const NnProbe nn_probe_cache;
 extern const NnProbe nn_probe_jitter;
 extern const NnProbe nn_probe_hold;
 extern const NnProbe nn_probe_disk;
+extern const NnProbe nn_probe_postgres;
 
 #endif							/* NN_PROBE_H */

@@ -277,6 +277,7 @@ nn_calibrate_request_build(const NnCalibrateArgs *args, NnCalibrationRequest *re
 	memset(request, 0, sizeof(*request));
 	request->database_oid = MyDatabaseId;
 	request->schema_oid = get_func_namespace(args->function);
+	request->role_oid = GetUserId();
 	strlcpy(request->role_name, GetUserNameFromId(GetUserId(), false), NAMEDATALEN);
 	nn_settings_host_root(&request->root);
 	nn_topology_read(&request->root, &host);

@@ -32,6 +32,7 @@
 
 #include "calibrate/calibration.h"
 #include "calibrate/store.h"
+#include "calibrate/target.h"
 #include "calibrate/team.h"
 #include "calibrate/worker.h"
 #include "host/cpu.h"
@@ -49,6 +50,7 @@ static bool relation_changed;
 static atomic_bool stop_threads;
 static uint64 deadline_ns;
 static NnFailure failure;		/* why the calibration can't go on */
+static const char *no_server;	/* why no probe can connect to this server */
 
 static void
 set_state(NnRunState state)
@@ -257,7 +259,7 @@ run_trial(const NnProbe *probe, NnTrial *trial, void *common)
 			n++;
 		}
 	}
-	if (team && nn_team_state(team) == NN_TEAM_FAILED)
+	if (team && nn_team_error(team)[0])
 		snprintf(error, sizeof(error), "%s", nn_team_error(team));
 	if (team && !dismiss(team))
 		return false;
@@ -320,6 +322,11 @@ run_probe(const NnProbe *probe, const NnTopology *host)
 
 	pgstat_report_activity(STATE_RUNNING, psprintf("calibration " INT64_FORMAT ": %s", calibration->calibration_id,
 												   probe->name));
+	if (probe->connects && calibration->request.options.server == NULL)
+	{
+		leave_out(probe, no_server);
+		return true;
+	}
 	n = probe->plan(&calibration->request.options, host, trials, error);
 	if (n == 0 || !open_probe(probe, &common, error))
 	{
@@ -349,6 +356,7 @@ run_calibration(const char *environment)
 		return false;
 	}
 	table = nn_calibration_table(calibration);
+	calibration->request.options.server = nn_calibrate_target(calibration, &no_server);
 	nn_topology_read(&calibration->request.root, &host);
 	calibration->calibration_id = nn_calibration_store_begin(calibration, host.host_name, environment);
 	nn_live_calibration_advertise(calibration->calibration_id);

@@ -7,7 +7,7 @@
  * TCP where it has none, as the role that called.  Neither the server's environment nor its password
  * file takes part, so that a role gets in by pg_hba.conf alone.
  *
- * Main thread of the workload worker only, before the client threads start.
+ * Main thread of a worker only, before the client threads start.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,13 +36,6 @@
 	"-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0" \
 	" -c idle_session_timeout=0 -c default_transaction_read_only=off" NN_NO_TRANSACTION_TIMEOUT
 
-static void
-add(NnWorker *worker, NnTarget *target, const char *keyword, const char *value)
-{
-	if (!nn_target_add(target, keyword, value))
-		nn_worker_fail(worker, ERRCODE_OUT_OF_MEMORY, "out of memory", NULL, NULL);
-}
-
 /* First element of a list that a setting holds; NULL when it is empty.  palloc'd. */
 static char *
 first_of(const char *setting, bool folders)
@@ -61,11 +54,11 @@ first_of(const char *setting, bool folders)
 }
 
 /*
- * The host that leads to this server.  A listen address that stands for all of them is replaced by
- * the loopback address of its kind.
+ * The host that leads to this server, NULL where it accepts no connections.  A listen address that stands for all of
+ * them is replaced by the loopback address of its kind.
  */
 static const char *
-local_host(NnWorker *worker)
+local_host(void)
 {
 	char	   *host = first_of("unix_socket_directories", true);
 
@@ -81,9 +74,7 @@ local_host(NnWorker *worker)
 	}
 	host = first_of("listen_addresses", false);
 	if (host == NULL)
-		nn_worker_fail(worker, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-					   "this server accepts no connections",
-					   "Both unix_socket_directories and listen_addresses are empty.", NULL);
+		return NULL;
 	if (strcmp(host, "*") == 0 || strcmp(host, "0.0.0.0") == 0)
 		return "127.0.0.1";
 	if (strcmp(host, "::") == 0)
@@ -91,28 +82,42 @@ local_host(NnWorker *worker)
 	return host;
 }
 
+const char *
+nn_workload_target_local(NnTarget *target, Oid database_oid, const char *database_name, Oid role_oid, const char *role_name)
+{
+	const char *host = local_host();
+	bool		is_socket;
+
+	if (host == NULL)
+		return "this server accepts no connections: both unix_socket_directories and listen_addresses are empty";
+	is_socket = host[0] == '/' || host[0] == '@';
+	target->local = true;
+	target->role_oid = role_oid;
+	target->database_oid = database_oid;
+	target->server_start_us = PgStartTime +
+		(int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	target->connect_timeout_ns = NN_CONNECT_TIMEOUT_S * NN_NS_PER_S;
+	if (nn_target_add(target, "host", host) &&
+		nn_target_add(target, "port", GetConfigOption("port", false, false)) &&
+		nn_target_add(target, "dbname", database_name) &&
+		nn_target_add(target, "user", role_name) &&
+		nn_target_add(target, "options", NN_SESSION_OPTIONS) &&
+		nn_target_add(target, "passfile", NN_NO_PASSFILE) &&
+		nn_target_add(target, "gssencmode", "disable") &&
+		nn_target_add(target, "sslmode", is_socket ? "disable" : "allow"))
+		return NULL;
+	return "out of memory";
+}
+
 static void
 set_local(NnWorker *worker, NnTarget *target)
 {
 	const NnRequest *request = &worker->shared->request;
-	const char *host = local_host(worker);
-	bool		is_socket = host[0] == '/' || host[0] == '@';
+	const char *reason = nn_workload_target_local(target, request->database_oid, request->database_name,
+												  request->role_oid, request->role_name);
 
-	target->local = true;
-	target->role_oid = request->role_oid;
-	target->database_oid = request->database_oid;
-	target->server_start_us = PgStartTime +
-		(int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
-	target->connect_timeout_ns = NN_CONNECT_TIMEOUT_S * NN_NS_PER_S;
-
-	add(worker, target, "host", host);
-	add(worker, target, "port", GetConfigOption("port", false, false));
-	add(worker, target, "dbname", request->database_name);
-	add(worker, target, "user", request->role_name);
-	add(worker, target, "options", NN_SESSION_OPTIONS);
-	add(worker, target, "passfile", NN_NO_PASSFILE);
-	add(worker, target, "gssencmode", "disable");
-	add(worker, target, "sslmode", is_socket ? "disable" : "allow");
+	if (reason != NULL)
+		nn_worker_fail(worker, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason, NULL, NULL);
 }
 
 static void
@@ -149,7 +154,8 @@ nn_workload_target(NnWorker *worker, NnTarget *target)
 		set_local(worker, target);
 	else
 		set_remote(worker, target, conninfo);
-	add(worker, target, "application_name", psprintf(NN_NAME " run=" INT64_FORMAT, run_id));
+	if (!nn_target_add(target, "application_name", psprintf(NN_NAME " run=" INT64_FORMAT, run_id)))
+		nn_worker_fail(worker, ERRCODE_OUT_OF_MEMORY, "out of memory", NULL, NULL);
 
 	switch (shared->request.query_mode)
 	{
