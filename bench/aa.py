@@ -17,7 +17,7 @@ NAIVE = 1.05
 
 
 def measure_run(control, options, number):
-    """Rows of the blocks of one run."""
+    """Rows of the blocks of one run under a noise that does nothing."""
     caller = measure.Session()
     caller.send(f"SELECT noisy_run('{options.workload}', clients => '{{{options.clients}}}', levels => '{{0,50}}', noise => '{{memory}}', "
                 'noise_options => \'{"memory": {"workers": 1, "bytes": "64kB"}}\', '

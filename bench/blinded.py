@@ -11,8 +11,8 @@ The answer, from what changed between the marked blocks and the baselines around
     nothing      the mean latency grew by less than a tenth; or it is no "impact" in noisy_effects, and the interval of what
                  grew most reaches down to 0
     otherwise    the component of noisy_attribution that grew most: lock waits are a lock hog, IO and the waits for WAL are an
-                 fsync hog; run queue, client and CPU are a hog of CPU, or of the cache where the probes of memory or the CPU
-                 time for the same work grew by a fifth
+                 fsync hog; run queue, client and CPU are a hog of CPU, or of the cache where both probes of cache and
+                 memory, or the CPU time for the same work, grew by a fifth
 """
 import argparse
 import collections
@@ -115,8 +115,8 @@ def answer_of(control, run_id):
     change = 100 * sum(c[2] for c in components) / sum(c[1] for c in components)
     verdict = control.ask(f"SELECT verdict FROM noisy_effects WHERE run_id = {run_id} AND level > 0 AND metric = 'avg'")
     cpu = next((100 * c[2] / c[1] for c in components if c[0] == "cpu" and c[1] > 0), 0)
-    memory = numbers(control.ask(f"SELECT coalesce(max(median_change_pct), 0) FROM noisy_probes WHERE run_id = {run_id} AND level > 0 "
-                                 "AND probe = 'memory'"))[0]
+    memory = numbers(control.ask(f"SELECT coalesce(min(median_change_pct), 0) FROM noisy_probes WHERE run_id = {run_id} AND level > 0 "
+                                 "AND probe IN ('cache_l2', 'memory')"))[0]
     walwrite = float(control.ask(f"SELECT coalesce(max(avg_waiters_change), 0) FROM noisy_lwlocks WHERE run_id = {run_id} AND level > 0 "
                                  "AND wait_event IN ('WALWrite', 'WALInsert')"))
     top, second = components[0], components[1]

@@ -2,7 +2,6 @@
 """Put the reports of the parts together into one document.  Started by bench/run."""
 import argparse
 import csv
-import datetime
 import os
 import platform
 import re
@@ -47,9 +46,7 @@ def extension_version(pg, name):
 
 
 def versions(top, pg):
-    revision = output_of("git", "-C", top, "describe", "--always", "--dirty")
-    ours = first_match("^default_version *= *'(.*)'", os.path.join(top, "pg_noisyneighbor.control"))
-    found = [("pg_noisyneighbor", ours + (f", revision {revision}" if revision else "")),
+    found = [("pg_noisyneighbor", first_match("^default_version *= *'(.*)'", os.path.join(top, "pg_noisyneighbor.control"))),
              ("PostgreSQL, pgbench", output_of(os.environ["PG_CONFIG"], "--version").replace("PostgreSQL ", "")),
              ("compiler", output_of(os.environ.get("CC", "cc"), "--version")),
              ("stress-ng", output_of("stress-ng", "--version").replace("stress-ng, version ", ""))]
@@ -77,13 +74,13 @@ def markdown_table(header, rows):
     return ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header)] + rows] + [""]
 
 
-def busy_before(results, parts):
-    """What kept the host busy before each part, as a sentence."""
-    busy = {part: float(measure.read(os.path.join(results, part + ".busy")) or "nan") for part in parts}
-    worst = max(busy, key=busy.get)
-    sentence = f"Before the parts the host was busy to {min(busy.values()):.1f} to {busy[worst]:.1f} %."
-    if busy[worst] > MOST_BUSY_PCT:
-        sentence += f" **It was not idle** (before {worst}), so these numbers say little."
+def origin(results, part):
+    """When a part was measured, of what, and beside what, as a sentence."""
+    date, revision, _ = measure.read(os.path.join(results, part + ".stamp")).split()
+    busy = float(measure.read(os.path.join(results, part + ".busy")) or "nan")
+    sentence = f"By `bench/run {part}` on {date}, revision {revision}; before it the host was busy to {busy:.1f} %."
+    if busy > MOST_BUSY_PCT:
+        sentence += " **It was not idle**, so these numbers say little."
     return sentence
 
 
@@ -92,28 +89,29 @@ def main():
     parser.add_argument("--results", required=True)
     parser.add_argument("--output", required=True)
     parser.add_argument("--pg", required=True)
-    parser.add_argument("--minutes", required=True)
     parser.add_argument("parts", nargs="+")
     options = parser.parse_args()
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    options.parts, left_out = ([part for part in options.parts if os.path.exists(os.path.join(options.results, part + ".stamp")) is there]
+                               for there in (True, False))
     rows = summary(options.results, options.parts)
     missed = sum("MISSED" in row[-1] for row in rows)
     unknown = sum(row[-1] == "not measured" for row in rows)
 
-    today = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
     lines = ["# Benchmarks", "",
-             f"Written by `make bench` on {today}: one run of {options.minutes} minutes, in whose parts pg_noisyneighbor and "
-             "its peers take turns. `BENCH_SCALE=4 make bench` takes four times the rounds. Raw rows are left in "
-             "`bench/results/`.", "",
+             "Written by `make bench` and `bench/run PART`, in whose parts pg_noisyneighbor and its peers take turns; each section says when "
+             "it was measured. `BENCH_SCALE=4` takes four times the rounds. Raw rows are left in `bench/results/`.", "",
              f"{len(rows)} targets: {len(rows) - missed - unknown} met, {missed} missed, {unknown} not measured. "
              "Intervals, in parentheses, are 95 % unless it says otherwise; where one has the target inside, the run was "
              "too short to tell.", ""]
     lines += markdown_table(measure.TARGETS_HEADER, rows)
-    lines += ["## Machine and versions", "", busy_before(options.results, options.parts), ""]
+    if left_out:
+        lines += [f"Parts that were not run: {', '.join(left_out)}.", ""]
+    lines += ["## Machine and versions", ""]
     lines += markdown_table(["", ""], [list(row) for row in machine() + versions(top, options.pg)])
     for part in options.parts:
         section = measure.read(os.path.join(options.results, part + ".md"))
-        lines += [section.strip() or f"## {part}\n\nThis part ended with an error.", "", f"By `bench/{part}`.", ""]
+        lines += [section.strip() or f"## {part}\n\nThis part ended with an error.", "", origin(options.results, part), ""]
     with open(options.output, "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")
     for measured, target, ours, peer, ratio, result in rows:
