@@ -30,6 +30,7 @@ Row = collections.namedtuple("Row", "trial cause answer change_pct top share_pct
 CAUSES = ("cpu", "quota", "cache", "lock", "fsync", "checkpoint", "nothing")
 LEAST_PCT = 10
 INFLATION_PCT = 20
+NAMED_PCT = 90
 
 
 class Injector:
@@ -83,6 +84,23 @@ class Injector:
             self.group.close()
         if self.session:
             self.session.close()
+
+
+def cache_inflation_pct(options):
+    """How much slower loads get, at the size at which it is most, while the hog of the cache is at work on another CPU."""
+    control = measure.Session()
+    medians = []
+    for busy in (False, True):
+        hog = subprocess.Popen([options.hog, "cache", str(64 << 20)],
+                               preexec_fn=lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})) if busy else None
+        calibration_id = control.ask("SELECT noisy_calibrate('{cache}', '200 ms', 5, options => '{\"threads\": [1]}')")
+        if hog:
+            hog.kill()
+            hog.wait()
+        medians.append(dict(line.split("|") for line in control.ask(
+            f"SELECT variant, median FROM noisy_calibration_results WHERE calibration_id = {calibration_id}").split("\n")))
+    control.close()
+    return 100 * (max(float(medians[1][size]) / float(medians[0][size]) for size in medians[0]) - 1)
 
 
 def follow(control, injector):
@@ -158,7 +176,7 @@ def trial(number, cause, options):
     return Row(number, cause, answer, *figures)
 
 
-def report_on(rows, options):
+def report_on(rows, inflation_pct, options):
     causes = [cause for cause in CAUSES if any(row.cause == cause for row in rows)]
     report = measure.Report("Blinded causes", options.csv)
     report.text(f"{len(rows)} runs of a tpcb-like workload with 4 clients, {options.repeats} repeats of {options.seconds} s each, in random order. In the "
@@ -166,9 +184,14 @@ def report_on(rows, options):
                 "columns: what was said.")
     counts = collections.Counter((row.cause, row.answer) for row in rows)
     report.table(["done \\ said"] + list(CAUSES), [[cause] + [counts[cause, said] or "" for said in CAUSES] for cause in causes])
-    right = sum(row.cause == row.answer for row in rows)
-    report.target("causes that were named", ">= 80 %", f"{100 * right / len(rows):.0f} % ({right} of {len(rows)})",
-                  measure.verdict(100 * right / len(rows), 80, at_most=False))
+    counted = [row for row in rows if row.cause != "cache" or inflation_pct is None or inflation_pct >= INFLATION_PCT]
+    if inflation_pct is not None:
+        report.text(f"While the hog of the cache is at work on another CPU, loads are slower by {inflation_pct:.0f} % at most, by noisy_calibrate"
+                    + ("." if len(counted) == len(rows) else ": the cache that programs share here is not ours to thrash, and what that hog takes is CPU. "
+                       "Its trials are shown and not counted."))
+    right = sum(row.cause == row.answer for row in counted)
+    report.target("causes that were named", f">= {NAMED_PCT} %", f"{100 * right / len(counted):.0f} % ({right} of {len(counted)})",
+                  measure.verdict(100 * right / len(counted), NAMED_PCT, at_most=False))
     nothing = [row for row in rows if row.cause == "nothing"]
     false_alarms = sum(row.answer != "nothing" for row in nothing)
     if nothing:
@@ -198,7 +221,8 @@ def main():
             group.close()
     order = causes * options.trials
     random.Random(options.seed).shuffle(order)
-    report_on([trial(number, cause, options) for number, cause in enumerate(order, 1)], options)
+    inflation_pct = cache_inflation_pct(options) if "cache" in causes and measure.CPUS > 1 else None
+    report_on([trial(number, cause, options) for number, cause in enumerate(order, 1)], inflation_pct, options)
 
 
 if __name__ == "__main__":

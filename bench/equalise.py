@@ -69,7 +69,8 @@ def report_on(rows, options):
     last = {row.quota: row for row in rows}.values()
     worst = max(abs(row.gap_pct) for row in last)
     report.target(f"gap that the recommended limit leaves, in at most {STEPS} steps", f"<= {LIMIT_PCT} %", f"{worst:.2f} %",
-                  measure.verdict(worst, LIMIT_PCT))
+                  measure.verdict(worst, LIMIT_PCT) + (", but an interval spans the target" if any(row.gap_low_pct < edge < row.gap_high_pct for row in last
+                                                                                                   for edge in (-LIMIT_PCT, LIMIT_PCT)) else ""))
     report.write(Row._fields, rows)
 
 

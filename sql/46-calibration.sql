@@ -64,11 +64,11 @@ COMMENT ON COLUMN noisy_calibration_accounts.aid IS 'key';
 COMMENT ON COLUMN noisy_calibration_accounts.abalance IS 'what is looked up';
 COMMENT ON COLUMN noisy_calibration_accounts.filler IS 'makes a row as long as one of pgbench_accounts';
 INSERT INTO noisy_calibration_accounts SELECT n, 0, '' FROM pg_catalog.generate_series(1, 10000) AS n;
-GRANT SELECT ON noisy_calibration_accounts TO PUBLIC;
 
 SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_records', '');
 SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_samples', '');
+SELECT pg_catalog.pg_extension_config_dump('noisy_calibration_accounts', 'WHERE false');
 
 CREATE FUNCTION noisy_calibrate(
     probes   text[]   DEFAULT '{cpu,memory,cache,jitter,disk}',
@@ -206,6 +206,6 @@ COMMENT ON COLUMN noisy_calibration_results.valid IS 'whether the figures may be
 COMMENT ON COLUMN noisy_calibration_results.note IS 'why not, or what is to be known about them';
 COMMENT ON COLUMN noisy_calibration_results.probe_version IS 'version of the probe: results of different versions do not compare';
 
-GRANT SELECT ON noisy_calibration_records, noisy_calibration_samples, noisy_calibrations, noisy_calibration_results
+GRANT SELECT ON noisy_calibration_records, noisy_calibration_samples, noisy_calibration_accounts, noisy_calibrations, noisy_calibration_results
     TO pg_monitor;
 GRANT EXECUTE ON FUNCTION noisy_live_calibration() TO pg_monitor;

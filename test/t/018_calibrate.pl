@@ -90,34 +90,39 @@ is($node->safe_psql('postgres', 'SELECT count(DISTINCT environment_hash) FROM no
 is(join(' ', glob $node->data_dir . '/base/pgsql_tmp/*'), '', 'no file is left');
 
 # The server itself. Clients in a closed loop: rate * mean latency = clients. The witness of the rate is the server's count of look-ups.
-$name = 'the probe "postgres"';
 my $looked_up = q{SELECT coalesce(idx_scan, 0) FROM pg_stat_all_tables WHERE relname = 'noisy_calibration_accounts'};
 my $before = $node->safe_psql('postgres', $looked_up);
 ($status, $stdout, $stderr) = $node->psql('postgres', q{SELECT noisy_calibrate('{postgres}', '300 ms', 3, options => '{"threads": [1, 3]}')});
-is($status, 0, "$name: ends well") or diag($stderr);
+is($status, 0, 'the probe "postgres" ends well') or diag($stderr);
 ok(wait_for_query($node, q{SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'pg_noisyneighbor calibration')}),
-	"$name: its clients are gone");
+	'its clients are gone');
 is( $node->safe_psql('postgres', qq{SELECT string_agg(concat_ws(' ', threads, variant, unit, repeats, valid), ', ' ORDER BY threads, unit, variant)
 	FROM noisy_calibration_results WHERE calibration_id = $stdout AND (threads = 1 OR unit <> 'ms')}),
 	'1 small select-only, mean ms 3 t, 1 small select-only, p50 ms 3 t, 1 small select-only, p95 ms 3 t, 1 small select-only, p99 ms 3 t, '
-	  . '1 small select-only transactions/s 3 t, 3 small select-only transactions/s 3 t', "$name: has its figures");
+	  . '1 small select-only transactions/s 3 t, 3 small select-only transactions/s 3 t', 'it has its figures');
 is( $node->safe_psql('postgres', qq{SELECT bool_and(abs(r.mean * m.mean / 1000 / r.threads - 1) < 0.15)
 	FROM noisy_calibration_results r JOIN noisy_calibration_results m USING (calibration_id, threads)
-	WHERE calibration_id = $stdout AND r.unit = 'transactions/s' AND m.variant LIKE '%, mean'}), 't', "$name: Little's law holds");
+	WHERE calibration_id = $stdout AND r.unit = 'transactions/s' AND m.variant LIKE '%, mean'}), 't', "for which Little's law holds");
 my $counted = $node->safe_psql('postgres', qq{SELECT sum(0.3 * x) FROM noisy_calibration_results, unnest(samples) x
 	WHERE calibration_id = $stdout AND unit = 'transactions/s'});
 ok(wait_for_query($node, "SELECT idx_scan - $before >= $counted FROM pg_stat_all_tables WHERE relname = 'noisy_calibration_accounts'"),
-	"$name: the server has looked up at least as many rows");
-cmp_ok($node->safe_psql('postgres', $looked_up) - $before, '<', 1.8 * $counted + 100, "$name: and not many more, for the warm-up is two thirds of a repeat");
+	'the server has looked up at least as many rows');
+cmp_ok($node->safe_psql('postgres', $looked_up) - $before, '<', 1.8 * $counted + 100, 'and not many more: the warm-up is two thirds of a repeat');
 
-$name = 'the probe "postgres" of a role that may not log in';
+$name = 'a calibration of a role that may not log in';
 $node->safe_psql('postgres', 'CREATE ROLE guest NOLOGIN; GRANT EXECUTE ON FUNCTION noisy_calibrate TO guest');
 ($status, $stdout, $stderr) = $node->psql('postgres', q{SET ROLE guest; SELECT noisy_calibrate('{postgres}', '20 ms', 1, options => '{"threads": [1]}')});
 is($status, 0, "$name: ends well") or diag($stderr);
 like($node->safe_psql('postgres', "SELECT DISTINCT concat_ws(' ', valid, repeats, note) FROM noisy_calibration_results WHERE calibration_id = $stdout"),
 	qr/\Af 0 could not connect: .*role "guest" is not permitted to log in\z/, "$name: and says why it has no figures");
 
-$name = 'the probe "postgres" whose client is terminated';
+$name = 'a calibration of a role that may not read the data set';
+$node->safe_psql('postgres', 'ALTER ROLE guest LOGIN');
+$stdout = $node->safe_psql('postgres', q{SET ROLE guest; SELECT noisy_calibrate('{postgres}', '20 ms', 1, options => '{"threads": [1]}')});
+like($node->safe_psql('postgres', "SELECT DISTINCT concat_ws(' ', valid, repeats, note) FROM noisy_calibration_results WHERE calibration_id = $stdout"),
+	qr/\Af 0 could not connect: .*permission denied for table noisy_calibration_accounts/, "$name: says so");
+
+$name = 'termination of a client of a calibration';
 my $losing = background_sql($node, 'postgres', q{SELECT noisy_calibrate('{postgres}', '500 ms', 4, options => '{"threads": [2]}')});
 ok(wait_for_query($node, q{SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'pg_noisyneighbor calibration' AND query LIKE 'SELECT abalance%'}),
 	"$name: works");
