@@ -32,8 +32,9 @@
 #include "host/host.h"
 #include "sample/bands.h"
 
-#define NN_REPORT_NS		(150 * NN_NS_PER_MS)	/* the checkpointer reports
-												 * between its naps of 100 ms */
+#define NN_REPORT_NS		(150 * NN_NS_PER_MS)	/* the checkpointer
+													 * reports between its
+													 * naps of 100 ms */
 #define NN_LAST_POLLS_NS	(10 * NN_NS_PER_MS)
 
 /* Redo pointer of the checkpoint that was completed last; Invalid when it can't be read now. */
