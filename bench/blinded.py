@@ -10,9 +10,10 @@ The answer, from what changed between the marked blocks and the baselines around
     checkpoint   seconds in which a checkpoint was in progress
     nothing      the mean latency grew by less than a tenth; or it is no "impact" in noisy_effects, and the interval of what
                  grew most reaches down to 0
-    otherwise    the component of noisy_attribution that grew most: lock waits are a lock hog, IO and the waits for WAL are an
-                 fsync hog; run queue, client and CPU are a hog of CPU, or of the cache where both probes of cache and
-                 memory, or the CPU time for the same work, grew by a fifth
+    otherwise    the component of noisy_attribution that grew most: lock waits are a lock hog, IO is an fsync hog, and so are
+                 waits for WAL that grew, where they grew most or the host's IO pressure did, too; run queue, client and
+                 CPU are a hog of CPU, or of the cache where both probes of cache and memory, or the CPU time for the same
+                 work, grew by a fifth
 """
 import argparse
 import collections
@@ -26,10 +27,11 @@ import time
 import measure
 
 Row = collections.namedtuple("Row", "trial cause answer change_pct top share_pct second cpu_inflation_pct memory_pct throttled_pct "
-                             "checkpoint_pp verdict")
+                             "checkpoint_pp io_pressure_pp verdict")
 CAUSES = ("cpu", "quota", "cache", "lock", "fsync", "checkpoint", "nothing")
 LEAST_PCT = 10
 INFLATION_PCT = 20
+PRESSURE_PP = 10
 NAMED_PCT = 90
 
 
@@ -87,20 +89,20 @@ class Injector:
 
 
 def cache_inflation_pct(options):
-    """How much slower loads get, at the size at which it is most, while the hog of the cache is at work on another CPU."""
+    """How much slower loads get at least, at the size at which it is most, while the hog of the cache is at work on another CPU."""
     control = measure.Session()
-    medians = []
+    calibrations = []
     for busy in (False, True):
         hog = subprocess.Popen([options.hog, "cache", str(64 << 20)],
                                preexec_fn=lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})) if busy else None
-        calibration_id = control.ask("SELECT noisy_calibrate('{cache}', '200 ms', 5, options => '{\"threads\": [1]}')")
+        calibration_id = control.ask("SELECT noisy_calibrate('{cache}', '200 ms', 8, options => '{\"threads\": [1]}')")
         if hog:
             hog.kill()
             hog.wait()
-        medians.append(dict(line.split("|") for line in control.ask(
-            f"SELECT variant, median FROM noisy_calibration_results WHERE calibration_id = {calibration_id}").split("\n")))
+        calibrations.append(calibration_id)
+    low = control.ask(f"SELECT max(gap_low_pct) FROM noisy_compare_calibrations({calibrations[1]}, {calibrations[0]})")
     control.close()
-    return 100 * (max(float(medians[1][size]) / float(medians[0][size]) for size in medians[0]) - 1)
+    return float(low)
 
 
 def follow(control, injector):
@@ -122,10 +124,11 @@ def numbers(line):
 
 def answer_of(control, run_id):
     """What the run's views say, and the figures that it rests on."""
-    throttled, checkpoint = numbers(control.ask(f"""
+    throttled, checkpoint, pressure = numbers(control.ask(f"""
         SELECT coalesce(avg(throttled_periods_pct) FILTER (WHERE level > 0), 0) - coalesce(avg(throttled_periods_pct) FILTER (WHERE level = 0), 0),
-               100 * (avg(checkpoint::int) FILTER (WHERE level > 0) - avg(checkpoint::int) FILTER (WHERE level = 0))
-        FROM (SELECT b.level, u.throttled_periods_pct, t.checkpoint FROM noisy_blocks b JOIN noisy_host_usage u USING (run_id, block)
+               100 * (avg(checkpoint::int) FILTER (WHERE level > 0) - avg(checkpoint::int) FILTER (WHERE level = 0)),
+               coalesce(avg(psi_io_some_pct) FILTER (WHERE level > 0) - avg(psi_io_some_pct) FILTER (WHERE level = 0), 0)
+        FROM (SELECT b.level, u.throttled_periods_pct, u.psi_io_some_pct, t.checkpoint FROM noisy_blocks b JOIN noisy_host_usage u USING (run_id, block)
               JOIN noisy_timeline t USING (run_id, block) WHERE run_id = {run_id} AND b.accepted) AS x"""))
     components = [(name, *numbers(rest)) for name, rest in (line.split("|", 1) for line in control.ask(f"""
         SELECT component, baseline_ms, delta_ms, share_pct, delta_low_ms, delta_high_ms FROM noisy_attribution
@@ -146,14 +149,14 @@ def answer_of(control, run_id):
         answer = "nothing"
     elif top[0] == "lock":
         answer = "lock"
-    elif top[0] in ("io", "other_waits") or top[0] == "lwlock" and walwrite > 0:
+    elif top[0] in ("io", "other_waits") or walwrite > 0 and (top[0] == "lwlock" or pressure > PRESSURE_PP):
         answer = "fsync"
     elif max(cpu, memory) > INFLATION_PCT:
         answer = "cache"
     else:
         answer = "cpu"
     return answer, (round(change, 1), top[0], round(top[3], 1), second[0], round(cpu, 1), round(memory, 1), round(throttled, 1),
-                    round(checkpoint, 1), verdict)
+                    round(checkpoint, 1), round(pressure, 1), verdict)
 
 
 def trial(number, cause, options):
@@ -186,7 +189,7 @@ def report_on(rows, inflation_pct, options):
     report.table(["done \\ said"] + list(CAUSES), [[cause] + [counts[cause, said] or "" for said in CAUSES] for cause in causes])
     counted = [row for row in rows if row.cause != "cache" or inflation_pct is None or inflation_pct >= INFLATION_PCT]
     if inflation_pct is not None:
-        report.text(f"While the hog of the cache is at work on another CPU, loads are slower by {inflation_pct:.0f} % at most, by noisy_calibrate"
+        report.text(f"While the hog of the cache is at work on another CPU, loads from no size of memory are slower by more than {max(inflation_pct, 0):.0f} % for certain, by noisy_calibrate"
                     + ("." if len(counted) == len(rows) else ": the cache that programs share here is not ours to thrash, and what that hog takes is CPU. "
                        "Its trials are shown and not counted."))
     right = sum(row.cause == row.answer for row in counted)
