@@ -176,6 +176,24 @@ gap_at(const NnGapSeries *series, uint64_t at_ns)
 	return none;
 }
 
+/* A child that keeps a CPU from going to sleep, and gives way to everybody: waking a CPU takes longer than what is measured. */
+static pid_t
+start_awake(int cpu)
+{
+	pid_t		child = fork();
+
+	if (child == 0)
+	{
+		struct sched_param none = {0};
+
+		stay_on(cpu);
+		(void) sched_setscheduler(0, SCHED_IDLE, &none);
+		for (;;)
+			;
+	}
+	return child;
+}
+
 /* Stop a child on the last CPU from the first one, for 1 to 50 ms each. */
 static void
 run_stop(int rounds)
@@ -185,6 +203,7 @@ run_stop(int rounds)
 		EACH = 20
 	};
 	int			last_cpu = (int) sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	pid_t		awake = start_awake(last_cpu);
 	NnRandom	r;
 
 	nn_random_seed(&r, 1, 0);
@@ -227,6 +246,8 @@ run_stop(int rounds)
 		}
 		munmap(spinner, sizeof(Spinner));
 	}
+	kill(awake, SIGKILL);
+	waitpid(awake, NULL, 0);
 }
 
 static void

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure gaps and wake-ups next to the usual tools.  Started by bench/jitter.
 
-Tools take turns on the last CPU: ours and cyclictest (1 ms interval, no real-time priority), ours and oslat, the order
+Tools take turns on the last CPU: ours and cyclictest (1 ms interval, no real-time priority, CPUs that may sleep), ours and oslat, the order
 turned round every time.  Gaps are measured beside a program that burns 30 % of that CPU, because an idle CPU has next
 to none, and on the CPU as it is.  oslat says how often it saw how many microseconds; what is longer than one is stolen.
 
@@ -50,7 +50,8 @@ def wakeup_ours(options):
 
 
 def wakeup_peer(options):
-    thread = thread_of(options, "cyclictest", "-t1", f"-a{options.cpu}", "-i1000", f"-D{options.seconds}", "-h", "20000")
+    thread = thread_of(options, "cyclictest", "-t1", f"-a{options.cpu}", "-i1000", f"-D{options.seconds}", "-h", "20000",
+                       "--default-system")
     histogram = {int(value): n for value, n in thread["histogram"].items()}
     return percentile_us(histogram, 0.5), percentile_us(histogram, 0.99), float(thread["max"])
 
