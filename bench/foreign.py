@@ -45,8 +45,8 @@ class Hogs:
         return used
 
 
-def haunt(control, hogs, chance, finished):
-    """Watch the run, and burn in the blocks that chance draws."""
+def haunt(control, hogs, share, chance, finished):
+    """Watch the run, and burn in a share of its blocks, as chance draws them.  To watch costs CPU, too: so all runs are watched."""
     block = 0
     while not finished.is_set():
         now = control.ask("SELECT block FROM noisy_progress WHERE phase IN ('warm-up', 'measuring')")
@@ -54,7 +54,7 @@ def haunt(control, hogs, chance, finished):
             if block and hogs.processes:
                 hogs.used[block] += hogs.stop()
             block = int(now)
-            hogs.drawn[block] = chance.random() < SHARE
+            hogs.drawn[block] = chance.random() < share
             if hogs.drawn[block]:
                 hogs.start()
         elif not now and block and hogs.processes:
@@ -66,9 +66,8 @@ def haunt(control, hogs, chance, finished):
 
 def measure_run(control, options, kind, number, chance):
     hogs, finished = Hogs(options.hogs), threading.Event()
-    watcher = threading.Thread(target=haunt, args=(control, hogs, chance, finished))
-    if kind != ALONE:
-        watcher.start()
+    watcher = threading.Thread(target=haunt, args=(control, hogs, 0 if kind == ALONE else SHARE, chance, finished))
+    watcher.start()
     caller = measure.Session()
     guard = "false" if kind == BLIND else "true"
     caller.send(f"SELECT noisy_run('select-only', clients => '{{{options.clients}}}', levels => '{{0,{options.level}}}', noise => '{{cpu}}', "
@@ -77,8 +76,7 @@ def measure_run(control, options, kind, number, chance):
     run_id = int(caller.receive())
     caller.close()
     finished.set()
-    if kind != ALONE:
-        watcher.join()
+    watcher.join()
     found = json.loads(control.ask(
         "SELECT json_agg(row ORDER BY row.block) FROM (SELECT b.block, b.repeat, b.level::float8 AS level, b.accepted, b.reject_reason, b.tps, "
         "noisy_percentile(b.latency, 0.99) AS p99_ms, u.foreign_pct, i.p99_ratio, i.avg_ratio FROM noisy_blocks b "
