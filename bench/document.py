@@ -45,12 +45,22 @@ def extension_version(pg, name):
     return ""
 
 
-def versions(top, pg):
+def peer_version(results, pg, name):
+    """Version of an extension that is a peer: it is there only in a run that measures against it, so it is kept."""
+    path = os.path.join(results, name + ".version")
+    version = extension_version(pg, name)
+    if version:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(version)
+    return version or measure.read(path)
+
+
+def versions(results, top, pg):
     found = [("pg_noisyneighbor", first_match("^default_version *= *'(.*)'", os.path.join(top, "pg_noisyneighbor.control"))),
              ("PostgreSQL, pgbench", output_of(os.environ["PG_CONFIG"], "--version").replace("PostgreSQL ", "")),
              ("compiler", output_of(os.environ.get("CC", "cc"), "--version")),
              ("stress-ng", output_of("stress-ng", "--version").replace("stress-ng, version ", ""))]
-    found += [(name, extension_version(pg, name)) for name in PEER_EXTENSIONS]
+    found += [(name, peer_version(results, pg, name)) for name in PEER_EXTENSIONS]
     return [(name, version or "not there") for name, version in found]
 
 
@@ -108,7 +118,7 @@ def main():
     if left_out:
         lines += [f"Parts that were not run: {', '.join(left_out)}.", ""]
     lines += ["## Machine and versions", ""]
-    lines += markdown_table(["", ""], [list(row) for row in machine() + versions(top, options.pg)])
+    lines += markdown_table(["", ""], [list(row) for row in machine() + versions(options.results, top, options.pg)])
     for part in options.parts:
         section = measure.read(os.path.join(options.results, part + ".md"))
         lines += [section.strip() or f"## {part}\n\nThis part ended with an error.", "", origin(options.results, part), ""]
