@@ -64,7 +64,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT array_agg(t.tick::float8 ORDER BY t.tick)
     FROM (SELECT min(c.step) AS step
-          FROM (SELECT m * 10 ^ (floor(log(((high - low) / n.wanted)::numeric)) + e) AS step, n.wanted
+          FROM (SELECT m * 10 ^ (floor(log((CASE WHEN high > low THEN high - low END / n.wanted)::numeric)) + e) AS step, n.wanted
                 FROM unnest('{1,2,5}'::numeric[]) AS m, generate_series(0, 1) AS e,
                      (SELECT least(greatest(noisy_html_ticks.wanted, 1), 50) AS wanted) AS n) AS c
           WHERE c.step >= ((high - low) / c.wanted)::numeric * 0.999) AS s,
