@@ -61,6 +61,9 @@ def report_on(rows, options):
     worst = max(100 * abs(stall_ms(row) / row.stall_kernel_ms - 1) for row in rows)
     report.target("length of a stall against cpu.stat: largest deviation", f"<= {LIMIT_PCT} %", f"{worst:.2f} %",
                   measure.verdict(worst, LIMIT_PCT))
+    worst = max(100 * abs(row.stall_formula_ms / row.stall_kernel_ms - 1) for row in rows)
+    report.target("length of a stall by noisy_throttle_stall_ms() against cpu.stat: largest deviation", f"<= {LIMIT_PCT} %", f"{worst:.2f} %",
+                  measure.verdict(worst, LIMIT_PCT))
     report.write(Row._fields, all_rows)
 
 
